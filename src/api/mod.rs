@@ -1,0 +1,1 @@
+//! The `Database` object and the values in it.

@@ -1,0 +1,3 @@
+//! The `dbrender` command.
+
+fn main() {}

@@ -1,0 +1,1 @@
+//! YAML as Kubernetes reads it and as we write it.

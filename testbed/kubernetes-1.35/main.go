@@ -1,0 +1,1 @@
+../kubernetes-1.34/main.go
