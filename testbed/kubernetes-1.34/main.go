@@ -42,8 +42,12 @@ func main() {
 	}
 	program := programs[name]
 	if program == nil {
-		names := slices.Sorted(maps.Keys(programs))
-		fmt.Fprintln(os.Stderr, "usage: hyper PROGRAM [ARGUMENT...]; programs:", strings.Join(names, " "))
+		names := strings.Join(slices.Sorted(maps.Keys(programs)), " ")
+		if name == "--programs" {
+			fmt.Println(names)
+			return
+		}
+		fmt.Fprintln(os.Stderr, "usage: hyper PROGRAM [ARGUMENT...]; programs:", names)
 		os.Exit(2)
 	}
 	program()

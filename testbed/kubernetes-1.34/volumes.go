@@ -20,7 +20,7 @@ import (
 type localVolumes struct{ base string }
 
 func (l localVolumes) Provision(_ context.Context, o controller.ProvisionOptions) (*v1.PersistentVolume, controller.ProvisioningState, error) {
-	if o.SelectedNode == nil {
+	if o.SelectedNodeName == "" {
 		return nil, controller.ProvisioningFinished, fmt.Errorf("storage class %s must have volumeBindingMode WaitForFirstConsumer", o.StorageClass.Name)
 	}
 	dir := filepath.Join(l.base, o.PVName)
@@ -28,7 +28,7 @@ func (l localVolumes) Provision(_ context.Context, o controller.ProvisionOptions
 		return nil, controller.ProvisioningFinished, err
 	}
 	onNode := v1.NodeSelectorTerm{MatchExpressions: []v1.NodeSelectorRequirement{
-		{Key: v1.LabelHostname, Operator: v1.NodeSelectorOpIn, Values: []string{o.SelectedNode.Name}},
+		{Key: v1.LabelHostname, Operator: v1.NodeSelectorOpIn, Values: []string{o.SelectedNodeName}},
 	}}
 	return &v1.PersistentVolume{
 		ObjectMeta: metav1.ObjectMeta{Name: o.PVName},
@@ -62,5 +62,5 @@ func provisionVolumes() {
 		klog.Fatal(err)
 	}
 	ctx := context.Background()
-	controller.NewProvisionController(klog.FromContext(ctx), client, *provisioner, localVolumes{*base}, controller.LeaderElection(false)).Run(ctx)
+	controller.NewProvisionController(ctx, client, *provisioner, localVolumes{*base}, controller.LeaderElection(false)).Run(ctx)
 }

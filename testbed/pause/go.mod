@@ -1,0 +1,3 @@
+module dbrender/testbed/pause
+
+go 1.24.0
