@@ -1,3 +1,5 @@
 //! The `dbrender` command.
 
-fn main() {}
+fn main() {
+    println!("{}", serde_json::to_string_pretty(&dbrender::api::crd()).unwrap());
+}

@@ -1,1 +1,22 @@
-//! The `Database` object and the values in it.
+//! The `Database` object, its status, and the value types that its fields hold.
+//!
+//! Nothing here knows an engine, a file or a cluster. Everything else reads these types and none of them is changed
+//! after it has been read.
+
+mod crd;
+mod database;
+mod platform;
+mod status;
+
+pub use crd::{NAME_MAX, crd, database_schema, platform_schema};
+pub use database::{
+    API_VERSION, Access, AccessNamespaces, Backup, BackupSource, Bootstrap, Credentials, Database, DatabaseSpec,
+    DeletionPolicy, EngineName, Failover, GROUP, KIND, LabelSelector, Monitoring, Replication, Resources, Scheduling,
+    Service, ServiceType, Storage, Tls, Toleration,
+};
+pub use platform::{
+    BackupDestination, CredentialsMode, ExternalStore, Generator, Limits, NetworkPolicy,
+    PLATFORM_API_VERSION, PLATFORM_KIND, Platform, PlatformCredentials, PlatformMetadata, PlatformMonitoring,
+    PlatformSettings, S3, SizedVolume, StoreKind,
+};
+pub use status::{Condition, DatabaseStatus, Phase};
