@@ -110,7 +110,7 @@ codes! {
     "DBR202" DuplicateKey Error {
         "a key stands twice",
         "Kubernetes takes the last one without a word. Which one was meant cannot be known.",
-        "keep one of the two"
+        "keep one of the two keys"
     }
     "DBR203" WrongType Error {
         "a value has the wrong type",
@@ -120,7 +120,7 @@ codes! {
     "DBR204" MissingField Error {
         "a required field is absent",
         "The field has no default, because no value would be safe for everybody.",
-        "add the field"
+        "add the field to the marked object"
     }
     "DBR205" UnknownValue Error {
         "a value is none of those that the field allows",
@@ -155,7 +155,7 @@ codes! {
     "DBR305" ReservedLabel Error {
         "a label or annotation belongs to dbrender or to another tool",
         "Its value decides what is selected, pruned or owned. Setting it by hand would break that.",
-        "remove it"
+        "remove the marked entry"
     }
     "DBR311" UnknownEngineVersion Error {
         "the catalog has no such version of the engine",
@@ -220,7 +220,7 @@ codes! {
     "DBR345" InvalidRetention Error {
         "backup.retention would keep no backup",
         "The newest complete backup is never deleted, so at least one is kept.",
-        "use 1 or more"
+        "use a retention of 1 or more"
     }
     "DBR346" UnknownDestination Error {
         "backup.destination names no destination of the platform file",
@@ -310,7 +310,7 @@ codes! {
     "DBR377" AnnotationLeftBehind Warning {
         "an annotation that was meant for one moment is still there",
         "It does nothing any more, and would surprise whoever finds it next time.",
-        "remove it"
+        "remove the marked entry"
     }
     "DBR378" ControlCharacter Warning {
         "a value holds a control character",

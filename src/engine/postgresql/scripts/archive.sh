@@ -11,8 +11,10 @@
 #   4   refused; a retry cannot succeed, somebody has to change something first
 #   75  another run has the lock
 
-TERMINATION_LOG=${TERMINATION_LOG:-/dev/termination-log}
-REPORTED=
+TERMINATION_LOG=/dev/termination-log
+# Set by a script that has a directory of its own; `report` leaves a trace there, since a
+# variable would be lost when the last word is said inside $(...).
+WORK=
 
 say() {
     printf '%s %s\n' "$(date -u +%Y-%m-%dT%H:%M:%SZ)" "$*" >&2
@@ -36,7 +38,7 @@ json_text() {
 
 # The last word of a run: to the log, and to the file that the kubelet puts in the pod's status.
 report() {
-    REPORTED=yes
+    if [ -n "$WORK" ]; then : >"$WORK/reported"; fi
     printf '%s\n' "$1"
     { printf '%s\n' "$1" >"$TERMINATION_LOG"; } 2>/dev/null || :
 }

@@ -81,7 +81,7 @@ pause() {
 begin() {
     CHILD=
     WORK=$(mktemp -d /tmp/"${0##*/}".XXXXXX) || fail "Could not make a directory below /tmp."
-    trap 'ended $? $LINENO' EXIT
+    trap 'ended $?' EXIT
     trap 'stopped TERM' TERM
     trap 'stopped INT' INT
 }
@@ -98,9 +98,9 @@ stopped() {
 ended() {
     trap - EXIT
     clean || :
-    rm -rf "$WORK"
-    if (($1 != 0)) && [[ -z $REPORTED ]]; then
-        report "{\"error\": \"${0##*/} stopped near line $2 with exit code $1; see the log of this container.\"}"
+    if (($1 != 0)) && [[ ! -e $WORK/reported ]]; then
+        report "{\"error\": \"${0##*/} stopped with exit code $1; see the log of this container.\"}"
     fi
+    rm -rf "$WORK"
     exit "$1"
 }

@@ -1,0 +1,55 @@
+//! One folder per database engine. An engine states facts; it never makes a Kubernetes object.
+//!
+//! Adding an engine: its folder, and in this file one `mod` line and one line in `ALL`.
+
+mod catalog;
+mod facts;
+mod parameter;
+mod postgresql;
+
+pub use catalog::{Edition, ImageOf, NEWEST_EDITION, Release, helper_image, rclone_image};
+pub use facts::{
+    AccessRule, Container, EnvVar, Facts, FileMode, Image, Mount, Port, Probe, ProbeAction, Role, RoleSelector,
+    RunConfigMap, Size, StoredKey, Task, Volume, VolumeSource,
+};
+pub use parameter::{Parameter, ParameterKind, Parameters, Problem as ParameterProblem, Unit};
+
+use crate::api::{DatabaseSpec, EngineName};
+use crate::plan::{Plan, Profile};
+use crate::problem::Problems;
+
+/// What dbrender has to know about an engine, and nothing of Kubernetes.
+pub trait Engine: Sync {
+    /// The word in `spec.engine`.
+    fn name(&self) -> EngineName;
+
+    /// The name that its makers write: `PostgreSQL`.
+    fn title(&self) -> &'static str;
+
+    /// Releases of an edition of the image catalog, oldest first. Empty when the edition does not exist.
+    fn releases(&self, edition: u32) -> &'static [Release];
+
+    /// Whether the engine can run with this profile.
+    fn has_profile(&self, profile: Profile) -> bool;
+
+    /// Rules of just this engine: names, parameters, least sizes.
+    fn check(&self, spec: &DatabaseSpec, series: &str, out: &mut Problems);
+
+    /// Names of settings whose change restarts the server or has to reach all members in an order.
+    fn parameters(&self) -> &'static Parameters;
+
+    /// Port that clients connect to.
+    fn client_port(&self) -> u16;
+
+    /// What runs in the pods, the backup and the restore of this Database.
+    fn facts(&self, plan: &Plan) -> Facts;
+}
+
+/// Every engine that this build renders.
+pub const ALL: &[&dyn Engine] = &[&postgresql::PostgreSql];
+
+/// The engine of a name, when this build renders it.
+#[must_use]
+pub fn by_name(name: EngineName) -> Option<&'static dyn Engine> {
+    ALL.iter().copied().find(|engine| engine.name() == name)
+}

@@ -1,0 +1,140 @@
+#!/bin/sh
+# Copies the backup that backup.sh left in /backup to the bucket, checks it there, prunes.
+#
+# Runs in the rclone image (busybox sh): POSIX sh only. rclone gets its remote `dest` from
+# environment variables of a Secret (RCLONE_CONFIG_DEST_*), never from an argument.
+#
+# A bucket has no rename, so SHA256SUMS goes last: what lacks it is not a backup.
+set -eu
+export LC_ALL=C
+umask 027
+
+SCRIPTS=${0%/*}
+CONFIG=/etc/dbrender/config
+# shellcheck source=src/engine/postgresql/scripts/archive.sh
+. "$SCRIPTS/archive.sh"
+
+# What died half-way in the bucket goes after this many seconds; no run lasts longer.
+STALE=172800
+
+clone() {
+    rclone --config "" --cache-dir /tmp/rclone --retries 3 --low-level-retries 5 "$@"
+}
+
+read_values() {
+    for read_file in facts backup; do
+        [ -r "$CONFIG/$read_file" ] || fail "The key $read_file is missing in the mounted ConfigMap ($CONFIG)."
+        # shellcheck source=/dev/null
+        . "$CONFIG/$read_file"
+    done
+    : "${RETENTION:=}" "${DESTINATION_PATH:=}" "${REMOTE:=}"
+    [ -n "$RETENTION" ] && [ -n "$DESTINATION_PATH" ] && [ -n "$REMOTE" ] ||
+        fail "One of RETENTION, DESTINATION_PATH and REMOTE is missing in the mounted ConfigMap ($CONFIG)."
+    case $RETENTION in
+    0* | *[!0-9]*) fail "RETENTION is '$RETENTION', but it is a number of backups and at least 1." 4 ;;
+    esac
+    BASE=/backup/$DESTINATION_PATH
+}
+
+# Runs rclone, its words to the log; on failure ends with the first of them that names a cause.
+must() {
+    must_what=$1
+    shift
+    if ! clone "$@" 2>"$WORK/said"; then
+        cat "$WORK/said" >&2
+        fail "$must_what: $(last_line "$WORK/said")"
+    fi
+    cat "$WORK/said" >&2
+}
+
+stopped() {
+    trap '' TERM INT
+    fail "Stopped by a signal before the upload was done; the pod was deleted or ran into its deadline."
+}
+
+ended() {
+    trap - EXIT
+    if [ "$1" -ne 0 ] && [ ! -e "$WORK/reported" ]; then
+        report "{\"error\": \"upload.sh stopped with exit code $1; see the log of this container.\"}"
+    fi
+    rm -rf "$WORK"
+    exit "$1"
+}
+
+# Ids in the bucket: those that have a list (whole), then those that do not (partial).
+list_bucket() {
+    must "Could not list the backups in the bucket" lsf -R --files-only "$REMOTE" >"$WORK/files"
+    sed -n 's|^\([0-9T]*Z\)/SHA256SUMS$|\1|p' "$WORK/files" | sort >"$WORK/whole"
+    sed -n 's|^\([0-9T]*Z\)/.*|\1|p' "$WORK/files" | sort -u >"$WORK/all"
+    : >"$WORK/partial"
+    while read -r list_id; do
+        grep -qx "$list_id" "$WORK/whole" || printf '%s\n' "$list_id" >>"$WORK/partial"
+    done <"$WORK/all"
+}
+
+tables_in() {
+    clone cat "$REMOTE/$1/manifest.json" >"$WORK/manifest.json" 2>>"$WORK/said" || return 1
+    manifest_value "$WORK/manifest.json" tables
+}
+
+# The rules of `prune` in backup.sh: newest RETENTION whole ones, never the one just made, and
+# never the last one that holds tables because of newer ones that hold none.
+prune() {
+    list_bucket
+    kept=0
+    keep_tables=$(manifest_value "$BASE/$ID/manifest.json" tables)
+    : >"$WORK/doomed"
+    sort -r "$WORK/whole" >"$WORK/newest"
+    while read -r prune_id; do
+        [ "$prune_id" != "$ID" ] || continue
+        kept=$((kept + 1))
+        # Only a backup without tables makes the others' contents a question.
+        if [ "$keep_tables" -eq 0 ]; then
+            prune_tables=$(tables_in "$prune_id") || prune_tables=
+            if [ "${prune_tables:-1}" -gt 0 ]; then
+                say "keeping $prune_id: it is the newest backup that holds tables"
+                keep_tables=${prune_tables:-1}
+                continue
+            fi
+        fi
+        [ "$kept" -lt "$RETENTION" ] || printf '%s\n' "$prune_id" >>"$WORK/doomed"
+    done <"$WORK/newest"
+    sort "$WORK/doomed" >"$WORK/oldest"
+    while read -r prune_id; do
+        # First its list: a removal that dies half-way leaves no backup that looks whole.
+        clone deletefile "$REMOTE/$prune_id/SHA256SUMS" && clone purge "$REMOTE/$prune_id" || return 1
+        say "pruned $prune_id"
+    done <"$WORK/oldest"
+    stale=$(date -u -d "@$(($(date +%s) - STALE))" +%Y%m%dT%H%M%SZ)
+    while read -r prune_id; do
+        if [ "$(printf '%s\n%s\n' "$prune_id" "$stale" | sort | head -n 1)" = "$prune_id" ]; then
+            clone purge "$REMOTE/$prune_id" || return 1
+            say "removed $prune_id, which never got whole"
+        fi
+    done <"$WORK/partial"
+}
+
+main() {
+    WORK=$(mktemp -d /tmp/upload.XXXXXX) || fail "Could not make a directory below /tmp."
+    trap 'ended $?' EXIT
+    trap stopped TERM INT
+    read_values
+    ID=$(list_ids "$BASE" | tail -n 1)
+    [ -n "$ID" ] || fail "There is no backup in $BASE to upload."
+    verify_sums "$BASE/$ID" || fail "The backup $ID is damaged before its upload: $problem."
+    must "Could not upload $ID" copy --exclude /SHA256SUMS "$BASE/$ID" "$REMOTE/$ID"
+    must "The bucket does not hold what was uploaded as $ID" \
+        check --one-way --exclude /SHA256SUMS "$BASE/$ID" "$REMOTE/$ID"
+    must "Could not upload the list of $ID" copyto "$BASE/$ID/SHA256SUMS" "$REMOTE/$ID/SHA256SUMS"
+    must "The bucket does not hold what was uploaded as $ID" check --one-way "$BASE/$ID" "$REMOTE/$ID"
+    # The backup is safe from here on. A second dump would not help a bucket that refuses to
+    # delete, so a failed pruning is told and does not fail the run.
+    if ! (prune); then
+        say "warning: old backups could not be removed from the bucket"
+        rm -f "$WORK/reported"
+    fi
+    report "$(cat /backup/result.json)"
+}
+
+main "$@"
+exit
