@@ -4,7 +4,6 @@
 
 mod catalog;
 mod facts;
-mod parameter;
 mod postgresql;
 
 pub use catalog::{Edition, ImageOf, NEWEST_EDITION, Release, helper_image, rclone_image};
@@ -12,7 +11,6 @@ pub use facts::{
     AccessRule, Container, EnvVar, Facts, FileMode, Image, Mount, Port, Probe, ProbeAction, Role, RoleSelector,
     RunConfigMap, Size, StoredKey, Task, Volume, VolumeSource,
 };
-pub use parameter::{Parameter, ParameterKind, Parameters, Problem as ParameterProblem, Unit};
 
 use crate::api::{DatabaseSpec, EngineName};
 use crate::plan::{Plan, Profile};
@@ -35,8 +33,8 @@ pub trait Engine: Sync {
     /// Rules of just this engine: names, parameters, least sizes.
     fn check(&self, spec: &DatabaseSpec, series: &str, out: &mut Problems);
 
-    /// Names of settings whose change restarts the server or has to reach all members in an order.
-    fn parameters(&self) -> &'static Parameters;
+    /// Image of the metrics exporter in an edition of the catalog.
+    fn exporter_image(&self, edition: u32) -> &'static str;
 
     /// Port that clients connect to.
     fn client_port(&self) -> u16;
