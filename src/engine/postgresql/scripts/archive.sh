@@ -10,11 +10,16 @@
 #   1   failed; a retry may succeed
 #   4   refused; a retry cannot succeed, somebody has to change something first
 #   75  another run has the lock
+#
+# $problem is read by the scripts that source this file.
+# shellcheck disable=SC2034
 
 TERMINATION_LOG=/dev/termination-log
 # Set by a script that has a directory of its own; `report` leaves a trace there, since a
 # variable would be lost when the last word is said inside $(...).
 WORK=
+# Why looks_complete or verify_sums said no.
+problem=
 
 say() {
     printf '%s %s\n' "$(date -u +%Y-%m-%dT%H:%M:%SZ)" "$*" >&2
@@ -131,4 +136,16 @@ verify_sums() {
         problem="the checksum of ${verify_bad:-a file} does not match"
         return 1
     fi
+}
+
+# The sentence for a backup that is damaged. Never falls back by itself: a restore that
+# silently takes an older backup loses what came after it. Ids on standard input, oldest first.
+damaged_sentence() {
+    damaged_older=$(awk -v id="$1" '$0 < id' | tail -n 1)
+    if [ -n "$damaged_older" ]; then
+        damaged_way="The next older one is $damaged_older; name it in spec.bootstrap.fromBackup.backup to restore from it."
+    else
+        damaged_way="There is no older one."
+    fi
+    printf 'Backup %s is damaged (%s). Nothing was restored. %s' "$1" "$2" "$damaged_way"
 }

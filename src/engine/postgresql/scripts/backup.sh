@@ -9,16 +9,10 @@ umask 027
 
 SCRIPTS=${BASH_SOURCE[0]%/*}
 CONFIG=/etc/dbrender/config
-# shellcheck source=src/engine/postgresql/scripts/archive.sh
+# shellcheck source-path=SCRIPTDIR source=archive.sh
 . "$SCRIPTS/archive.sh"
-# shellcheck source=src/engine/postgresql/scripts/connection.sh
+# shellcheck source-path=SCRIPTDIR source=connection.sh
 . "$SCRIPTS/connection.sh"
-
-PARTIAL=
-
-clean() {
-    [[ -z $PARTIAL ]] || rm -rf "$PARTIAL"
-}
 
 read_values() {
     local file name
@@ -89,7 +83,8 @@ connect() {
     SERVER_VERSION=$(ask postgres <<<"select split_part(current_setting('server_version'), ' ', 1)")
     local client
     client=$(pg_dump --version) || fail "pg_dump is not in this image."
-    CLIENT_VERSION=$(sed 's/^[^0-9]*\([0-9.a-z]*\).*/\1/' <<<"$client")
+    client=${client#*) }
+    CLIENT_VERSION=${client%% *}
     ((${CLIENT_VERSION%%[!0-9]*} >= SERVER_NUMBER / 10000)) ||
         fail "The server is PostgreSQL $SERVER_VERSION and pg_dump here is $CLIENT_VERSION, which cannot dump a newer server; the backup must use the server's image." 4
 }

@@ -77,9 +77,10 @@ pause() {
 }
 
 # Every script that uses this file calls it first: a private directory, and an end that always
-# says why. The caller's own clean-up is the function `clean`.
+# says why. A path in $PARTIAL is removed at the end, however that comes.
 begin() {
     CHILD=
+    PARTIAL=
     WORK=$(mktemp -d /tmp/"${0##*/}".XXXXXX) || fail "Could not make a directory below /tmp."
     trap 'ended $?' EXIT
     trap 'stopped TERM' TERM
@@ -97,7 +98,7 @@ stopped() {
 
 ended() {
     trap - EXIT
-    clean || :
+    [[ -z $PARTIAL ]] || rm -rf "$PARTIAL" || :
     if (($1 != 0)) && [[ ! -e $WORK/reported ]]; then
         report "{\"error\": \"${0##*/} stopped with exit code $1; see the log of this container.\"}"
     fi

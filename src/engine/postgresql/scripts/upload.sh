@@ -11,15 +11,13 @@ umask 027
 
 SCRIPTS=${0%/*}
 CONFIG=/etc/dbrender/config
-# shellcheck source=src/engine/postgresql/scripts/archive.sh
+# shellcheck source-path=SCRIPTDIR source=archive.sh
 . "$SCRIPTS/archive.sh"
+# shellcheck source-path=SCRIPTDIR source=bucket.sh
+. "$SCRIPTS/bucket.sh"
 
 # What died half-way in the bucket goes after this many seconds; no run lasts longer.
 STALE=172800
-
-clone() {
-    rclone --config "" --cache-dir /tmp/rclone --retries 3 --low-level-retries 5 "$@"
-}
 
 read_values() {
     for read_file in facts backup; do
@@ -34,42 +32,6 @@ read_values() {
     0* | *[!0-9]*) fail "RETENTION is '$RETENTION', but it is a number of backups and at least 1." 4 ;;
     esac
     BASE=/backup/$DESTINATION_PATH
-}
-
-# Runs rclone, its words to the log; on failure ends with the first of them that names a cause.
-must() {
-    must_what=$1
-    shift
-    if ! clone "$@" 2>"$WORK/said"; then
-        cat "$WORK/said" >&2
-        fail "$must_what: $(last_line "$WORK/said")"
-    fi
-    cat "$WORK/said" >&2
-}
-
-stopped() {
-    trap '' TERM INT
-    fail "Stopped by a signal before the upload was done; the pod was deleted or ran into its deadline."
-}
-
-ended() {
-    trap - EXIT
-    if [ "$1" -ne 0 ] && [ ! -e "$WORK/reported" ]; then
-        report "{\"error\": \"upload.sh stopped with exit code $1; see the log of this container.\"}"
-    fi
-    rm -rf "$WORK"
-    exit "$1"
-}
-
-# Ids in the bucket: those that have a list (whole), then those that do not (partial).
-list_bucket() {
-    must "Could not list the backups in the bucket" lsf -R --files-only "$REMOTE" >"$WORK/files"
-    sed -n 's|^\([0-9T]*Z\)/SHA256SUMS$|\1|p' "$WORK/files" | sort >"$WORK/whole"
-    sed -n 's|^\([0-9T]*Z\)/.*|\1|p' "$WORK/files" | sort -u >"$WORK/all"
-    : >"$WORK/partial"
-    while read -r list_id; do
-        grep -qx "$list_id" "$WORK/whole" || printf '%s\n' "$list_id" >>"$WORK/partial"
-    done <"$WORK/all"
 }
 
 tables_in() {
@@ -115,9 +77,7 @@ prune() {
 }
 
 main() {
-    WORK=$(mktemp -d /tmp/upload.XXXXXX) || fail "Could not make a directory below /tmp."
-    trap 'ended $?' EXIT
-    trap stopped TERM INT
+    begin
     read_values
     ID=$(list_ids "$BASE" | tail -n 1)
     [ -n "$ID" ] || fail "There is no backup in $BASE to upload."
