@@ -14,7 +14,7 @@ end_run() {
   local run=$1 name
   [[ -d $run ]] || return 0
   if [[ -e $run/node/first-process ]]; then end_node "$run"; fi
-  for name in kwok kube-scheduler kube-controller-manager kube-apiserver etcd; do
+  for name in kwok volume-provisioner kube-scheduler kube-controller-manager kube-apiserver etcd; do
     if [[ -e $run/pids/$name ]]; then stop "$run/pids/$name"; fi
   done
   rm -rf "$run" || fail "$run cannot be removed: something still writes there or holds a mount."

