@@ -1,0 +1,70 @@
+#!/bin/bash
+# shellcheck source-path=SCRIPTDIR
+# Container `postgresql`. Automatic: Patroni. Manual: the server, with this script as its parent, because the agent is in another
+# container and PostgreSQL has no SQL to stop it: a file of the agent asks for a restart, and SIGTERM becomes a fast shutdown.
+set -euo pipefail
+scripts=$(dirname "$0")
+# shellcheck source=/dev/null
+. /etc/dbrender/config/facts
+# shellcheck source=message.sh
+. "$scripts/message.sh"
+# shellcheck source=volume.sh
+. "$scripts/volume.sh"
+# shellcheck source=members.sh
+. "$scripts/members.sh"
+# shellcheck source=passwords.sh
+. "$scripts/passwords.sh"
+
+if [ "$PROFILE" = automatic ]; then
+  # shellcheck source=patroni.sh
+  . "$scripts/patroni.sh"
+  end_on_signal
+  rm -f "$patroni_files/leaving"
+  write_member 100 || true
+  work_resume
+  resume_bootstrap
+  trap - TERM INT
+  exec patroni "$patroni_files"
+fi
+
+# shellcheck source=standby.sh
+
+. "$scripts/standby.sh"
+server=''
+ending=''
+stop_server() { [ -z "$server" ] || kill -INT "$server" 2>/dev/null || true; }
+# Whatever signal the kubelet or the image chose, sessions are ended and a checkpoint is written.
+trap 'ending=yes; [ -z "$attended" ] || kill -TERM "$attended" 2>/dev/null; stop_server; [ -n "$server" ] || exit 143' TERM INT
+
+rm -f "$run/request"
+while :; do
+  echo preparing > "$run/state"
+  write_passfile || refuse "$complaint"
+  work_resume
+  has_data || refuse "The data directory $PGDATA is gone. Delete this pod: its init container says what can be done."
+  if [ "$(cat "$run/request" 2>/dev/null)" = clone ]; then
+    attend "$scripts/clone.sh" --primary "$(wanted_primary)" || say "It is started as it is."
+  fi
+  rm -f "$run/request"
+  if [ "$(wanted_primary)" != "$me" ] || [ -e "$PGDATA/standby.signal" ]; then prepare_standby; fi
+  write_member_conf '' || true
+  [ -z "$ending" ] || exit 143
+
+  echo running > "$run/state"
+  postgres -D "$PGDATA" -c "config_file=$config/postgresql.conf" -c "hba_file=$config/pg_hba.conf" &
+  server=$!
+  while kill -0 "$server" 2>/dev/null; do
+    if [ -e "$run/request" ] && [ -z "$ending" ]; then
+      echo stopping > "$run/state"
+      say "Stopping the server, as the agent asks ($(cat "$run/request"))."
+      stop_server
+      while kill -0 "$server" 2>/dev/null; do rest 0.2; done
+    fi
+    rest 0.5
+  done
+  rc=0
+  wait "$server" || rc=$?
+  server=''
+  [ -z "$ending" ] || exit "$rc"
+  [ -e "$run/request" ] || exit "$rc"
+done

@@ -1,0 +1,93 @@
+#!/bin/bash
+# shellcheck disable=SC2154,SC2034  # names are shared with the files that this one is sourced with
+# The layout of the volume, and the only code that moves or removes a data directory. Sourced after facts and message.sh.
+#
+#   /var/lib/postgresql/MAJOR/docker         PGDATA
+#   /var/lib/postgresql/MAJOR/NAME.partial   work in progress: made-by-dbrender (marker), data, complete (flag)
+#   /var/lib/postgresql/MAJOR/replaced       the former PGDATA, while a finished clone takes its place
+#   /var/lib/postgresql/MAJOR/initialised    this volume has held data; the system identifier
+#   /var/lib/postgresql/MAJOR/last-primary   Manual: ordinal of the member that was last seen as primary
+#   /var/lib/postgresql/MAJOR/rewinding      pg_rewind has begun and not ended
+#
+# Steps are ordered so that a kill between any two of them leaves the old state or the new one, never less than one copy of the data.
+
+volume=/var/lib/postgresql
+base=$volume/$MAJOR
+export PGDATA=$base/docker
+run=/var/run/postgresql
+bin=/usr/lib/postgresql/$MAJOR/bin
+[ -d "$bin" ] && PATH=$bin:$PATH
+export LC_ALL=C.UTF-8 PGCLIENTENCODING=UTF8 PGCONNECT_TIMEOUT=5
+
+has_data() { [ -s "$PGDATA/PG_VERSION" ] && [ -s "$PGDATA/global/pg_control" ]; }
+
+# control NAME [DIR]: one line of pg_controldata, by its name in English.
+control() {
+  LC_ALL=C pg_controldata -D "${2:-$PGDATA}" | sed -n "s/^$1: *//p"
+}
+
+# put FILE TEXT: a small file of ours on the volume, whole or not at all.
+put() {
+  printf '%s\n' "$2" > "$1.new"
+  sync "$1.new"
+  mv "$1.new" "$1"
+  sync "$(dirname "$1")"
+}
+
+# work_begin NAME: an empty place beside PGDATA; prints the directory in which `data` is to be made.
+work_begin() {
+  local dir=$base/$1.partial
+  if [ -e "$dir" ]; then
+    [ -e "$dir/made-by-dbrender" ] || refuse "The directory $dir is in the way and was not made by dbrender: look at it and move it away; nothing was changed."
+    rm -rf "$dir"
+  fi
+  mkdir -p "$dir"
+  : > "$dir/made-by-dbrender"
+  sync "$dir/made-by-dbrender" "$dir" "$base"
+  echo "$dir"
+}
+
+# work_end NAME: NAME.partial/data is complete; it becomes PGDATA. A PGDATA that is there is removed last of all.
+work_end() {
+  local dir=$base/$1.partial
+  chmod 0700 "$dir/data"
+  sync -f "$dir/data"
+  : > "$dir/complete"
+  sync "$dir/complete" "$dir"
+  work_install "$dir"
+}
+
+work_install() {
+  if [ -e "$PGDATA" ]; then
+    rm -rf "$base/replaced"
+    mv "$PGDATA" "$base/replaced"
+    sync "$base"
+  fi
+  mv "$1/data" "$PGDATA"
+  sync "$base"
+  rm -f "$base/rewinding"
+  rm -rf "$1" "$base/replaced"
+  put "$base/initialised" "$(control 'Database system identifier')"
+}
+
+# work_resume: finishes what a kill interrupted after the work was complete. Work that was not complete is left for work_begin.
+work_resume() {
+  local dir
+  for dir in "$base"/*.partial; do
+    [ -e "$dir/complete" ] && [ -e "$dir/made-by-dbrender" ] || continue
+    if [ -d "$dir/data" ]; then
+      say "A finished $(basename "$dir" .partial) had not been put in place yet; doing it now."
+      work_install "$dir"
+    else
+      rm -rf "$dir"
+    fi
+  done
+  if [ -e "$base/replaced" ]; then
+    if has_data; then
+      rm -rf "$base/replaced"
+    elif [ ! -e "$PGDATA" ]; then
+      mv "$base/replaced" "$PGDATA"
+      sync "$base"
+    fi
+  fi
+}
