@@ -4,5 +4,13 @@
 //! thread. `ARCHITECTURE.md` says which room uses which.
 
 pub mod api;
+pub mod engine;
+pub mod plan;
 pub mod problem;
+pub mod render;
 pub mod yaml;
+
+// I/O begins below this line.
+
+#[cfg(feature = "cluster")]
+pub mod cluster;

@@ -6,6 +6,7 @@
 mod crd;
 mod database;
 mod platform;
+mod quantity;
 mod status;
 
 pub use crd::{NAME_MAX, crd, database_schema, platform_schema};
@@ -19,4 +20,5 @@ pub use platform::{
     PLATFORM_API_VERSION, PLATFORM_KIND, Platform, PlatformCredentials, PlatformMetadata, PlatformMonitoring,
     PlatformSettings, S3, SizedVolume, StoreKind,
 };
+pub use quantity::{Quantity, QuantityError};
 pub use status::{Condition, DatabaseStatus, Phase};

@@ -11,7 +11,7 @@ pub struct Facts {
     pub containers: Vec<Container>,
     /// Volumes of the pod, beside the data volume, in the order in which they are listed.
     pub volumes: Vec<Volume>,
-    /// Where the data volume is mounted by the containers that name `data`.
+    /// Longest time that the server may take to stop, in seconds.
     pub grace_seconds: i64,
     /// ConfigMap `<name>-config`: file name to content.
     pub config: BTreeMap<&'static str, String>,
@@ -31,10 +31,6 @@ pub struct Facts {
     pub member_ports: Vec<Port>,
     /// Keys of the application's Secret that hold no secret.
     pub app_facts: BTreeMap<&'static str, String>,
-    /// Keys of the application's Secret that are filled in the cluster.
-    pub app_keys: &'static [StoredKey],
-    /// Keys of the administration's Secret that are filled in the cluster.
-    pub admin_keys: &'static [StoredKey],
     /// Settings that need a restart, by name: what the pod template's one annotation is a hash of.
     pub restart_settings: BTreeMap<String, String>,
     /// The backup.
@@ -287,4 +283,20 @@ pub struct Task {
     pub volumes: Vec<Volume>,
     /// Longest run, in seconds.
     pub deadline: i64,
+}
+
+/// A value as a part of a URI: everything but letters, digits and `-._~` is escaped (RFC 3986, section 2.3).
+#[must_use]
+pub fn uri_part(text: &str) -> String {
+    text.bytes().fold(String::with_capacity(text.len()), |mut out, byte| {
+        match byte {
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => out.push(char::from(byte)),
+            other => {
+                use std::fmt::Write as _;
+                // Writing into a String cannot fail.
+                let _ = write!(out, "%{other:02X}");
+            }
+        }
+        out
+    })
 }

@@ -9,7 +9,7 @@ mod postgresql;
 pub use catalog::{Edition, ImageOf, NEWEST_EDITION, Release, helper_image, rclone_image};
 pub use facts::{
     AccessRule, Container, EnvVar, Facts, FileMode, Image, Mount, Port, Probe, ProbeAction, Role, RoleSelector,
-    RunConfigMap, Size, StoredKey, Task, Volume, VolumeSource,
+    RunConfigMap, Size, StoredKey, Task, Volume, VolumeSource, uri_part,
 };
 
 use crate::api::{DatabaseSpec, EngineName};
@@ -38,6 +38,18 @@ pub trait Engine: Sync {
 
     /// Port that clients connect to.
     fn client_port(&self) -> u16;
+
+    /// Keys of the application's Secret that are filled in the cluster.
+    fn app_keys(&self) -> &'static [StoredKey];
+
+    /// Keys of the administration's Secret that are filled in the cluster.
+    fn admin_keys(&self) -> &'static [StoredKey];
+
+    /// The connection URI, from the entries of the application's Secret. `None` while one of them is missing.
+    fn uri(&self, entry: &dyn Fn(&str) -> Option<String>) -> Option<String>;
+
+    /// Ends of the names of ConfigMaps that members use as their store, in any profile. Their names are taken.
+    fn run_config_map_suffixes(&self) -> &'static [&'static str];
 
     /// What runs in the pods, the backup and the restore of this Database.
     fn facts(&self, plan: &Plan) -> Facts;

@@ -1,0 +1,123 @@
+//! The pods that back up and restore. What they do is in `scripts/backup.sh` and `scripts/restore.sh`.
+
+use crate::engine::{Container, EnvVar, Image, Mount, Size, Task, Volume, VolumeSource};
+use crate::plan::{Bucket, Destination, Plan};
+
+const MIB: u64 = 1 << 20;
+
+/// What a dump or a load may use; the work is the server's.
+const SIZE: Size = Size::Fixed { cpu: 500, memory: 512 * MIB };
+/// What a copy to or from a bucket may use.
+const COPY: Size = Size::Fixed { cpu: 250, memory: 256 * MIB };
+/// Longest backup, in seconds. A hung one would hold back all later ones.
+const BACKUP_DEADLINE: i64 = 6 * 3600;
+/// Longest restore, in seconds, with the wait for the server.
+const RESTORE_DEADLINE: i64 = 24 * 3600;
+
+const CONFIG: Mount = Mount { volume: "config", path: "/etc/dbrender/config", writable: false };
+const SCRIPTS: Mount = Mount { volume: "scripts", path: "/etc/dbrender/scripts", writable: false };
+const CREDENTIALS: Mount = Mount { volume: "credentials", path: "/etc/dbrender/credentials", writable: false };
+const BACKUP: Mount = Mount { volume: "backup", path: "/backup", writable: true };
+const TMP: Mount = Mount { volume: "tmp", path: "/tmp", writable: true };
+
+/// The backup: a dump into the claim, or a dump and then a copy into the bucket.
+pub(super) fn backup(plan: &Plan) -> Task {
+    let mounts = vec![BACKUP, CONFIG, CREDENTIALS, SCRIPTS, TMP];
+    let dump = |name| server_container(name, "/etc/dbrender/scripts/backup.sh", mounts.clone());
+    let credentials = credentials("backup-password");
+    match &plan.backup.destination {
+        Destination::Volume(_) => Task {
+            init: Vec::new(),
+            container: dump("backup"),
+            volumes: volumes(credentials, VolumeSource::BackupClaim),
+            deadline: BACKUP_DEADLINE,
+        },
+        Destination::S3(bucket) => Task {
+            init: vec![dump("dump")],
+            container: rclone("upload", "/etc/dbrender/scripts/upload.sh", bucket),
+            volumes: volumes(credentials, work(plan)),
+            deadline: BACKUP_DEADLINE,
+        },
+    }
+}
+
+/// The restore: a load from the source's claim, or a copy from the bucket and then a load.
+pub(super) fn restore(plan: &Plan) -> Task {
+    let mounts = vec![BACKUP, CONFIG, CREDENTIALS, SCRIPTS, TMP];
+    let mut load = server_container("restore", "/etc/dbrender/scripts/restore.sh", mounts);
+    let credentials = credentials("restore-password");
+    let (init, source) = match plan.restore.as_ref().map(|r| (&r.source, &r.name)) {
+        Some((Destination::S3(bucket), _)) => {
+            (vec![rclone("fetch", "/etc/dbrender/scripts/download.sh", bucket)], work(plan))
+        }
+        Some((Destination::Volume(_), name)) => {
+            load.mounts.iter_mut().filter(|m| m.volume == BACKUP.volume).for_each(|m| m.writable = false);
+            (Vec::new(), VolumeSource::BackupClaimOf(format!("{name}-backup")))
+        }
+        None => (Vec::new(), VolumeSource::BackupClaim),
+    };
+    Task { init, container: load, volumes: volumes(credentials, source), deadline: RESTORE_DEADLINE }
+}
+
+/// Room for a whole dump on the node's disk, as much as the database itself may hold.
+fn work(plan: &Plan) -> VolumeSource {
+    VolumeSource::Disk(plan.storage.size.bytes().unwrap_or(0))
+}
+
+fn credentials(key: &'static str) -> VolumeSource {
+    VolumeSource::Credentials { app: Vec::new(), admin: vec![(key, key)] }
+}
+
+fn volumes(credentials: VolumeSource, backup: VolumeSource) -> Vec<Volume> {
+    vec![
+        Volume { name: "backup", source: backup },
+        Volume { name: "config", source: VolumeSource::Config },
+        Volume { name: "credentials", source: credentials },
+        Volume { name: "scripts", source: VolumeSource::Scripts },
+        Volume { name: "tmp", source: VolumeSource::Disk(256 * MIB) },
+    ]
+}
+
+fn server_container(name: &'static str, script: &'static str, mounts: Vec<Mount>) -> Container {
+    Container {
+        name,
+        image: Image::Server,
+        command: vec![script],
+        args: Vec::new(),
+        env: vec![EnvVar::Value("HOME", TMP.path.to_owned())],
+        ports: Vec::new(),
+        mounts,
+        startup: None,
+        liveness: None,
+        readiness: None,
+        pre_stop: None,
+        size: SIZE,
+        uid: None,
+    }
+}
+
+/// rclone takes its remote from the environment only; the keys of the bucket come from the user's Secret.
+fn rclone(name: &'static str, script: &'static str, bucket: &Bucket) -> Container {
+    let mut container = server_container(name, script, vec![BACKUP, CONFIG, SCRIPTS, TMP]);
+    container.image = Image::Rclone;
+    container.command = vec!["/bin/sh", script];
+    container.size = COPY;
+    let secret = |name, key| EnvVar::SecretKey { name, secret: bucket.secret.clone(), key };
+    container.env.extend([
+        EnvVar::Value("RCLONE_CONFIG", "/tmp/rclone.conf".to_owned()),
+        EnvVar::Value("RCLONE_CONFIG_DEST_TYPE", "s3".to_owned()),
+        EnvVar::Value("RCLONE_CONFIG_DEST_PROVIDER", bucket.provider.clone()),
+        EnvVar::Value("RCLONE_CONFIG_DEST_NO_CHECK_BUCKET", "true".to_owned()),
+    ]);
+    if let Some(endpoint) = &bucket.endpoint {
+        container.env.push(EnvVar::Value("RCLONE_CONFIG_DEST_ENDPOINT", endpoint.clone()));
+    }
+    if let Some(region) = &bucket.region {
+        container.env.push(EnvVar::Value("RCLONE_CONFIG_DEST_REGION", region.clone()));
+    }
+    container.env.extend([
+        secret("RCLONE_CONFIG_DEST_ACCESS_KEY_ID", "access-key-id"),
+        secret("RCLONE_CONFIG_DEST_SECRET_ACCESS_KEY", "secret-access-key"),
+    ]);
+    container
+}

@@ -1,0 +1,161 @@
+//! PostgreSQL: what its pods run, in both profiles. See `README.md` in this folder for the inside of a pod.
+
+mod backup;
+mod configuration;
+mod releases;
+mod server;
+mod settings;
+
+use std::collections::BTreeMap;
+
+use crate::api::{DatabaseSpec, EngineName};
+use crate::engine::{Engine, Facts, Release, RoleSelector, RunConfigMap, StoredKey, uri_part};
+use crate::plan::{Plan, Profile};
+use crate::problem::Problems;
+
+/// Port of the server, and of its replication.
+const PORT: u16 = 5432;
+/// Port of Patroni's REST API.
+const PATRONI_PORT: u16 = 8008;
+/// Port of the exporter.
+const METRICS_PORT: u16 = 9187;
+/// Most members that a Database can have: the Role may not change with `replicas`.
+const MEMBERS_MAX: u8 = 7;
+/// Longest time that a server may take for its last checkpoint.
+const GRACE_SECONDS: i64 = 600;
+
+/// The engine.
+pub(super) struct PostgreSql;
+
+impl Engine for PostgreSql {
+    fn name(&self) -> EngineName {
+        EngineName::Postgresql
+    }
+
+    fn title(&self) -> &'static str {
+        "PostgreSQL"
+    }
+
+    fn releases(&self, edition: u32) -> &'static [Release] {
+        releases::of_edition(edition)
+    }
+
+    fn has_profile(&self, _profile: Profile) -> bool {
+        true
+    }
+
+    fn check(&self, _spec: &DatabaseSpec, _series: &str, _out: &mut Problems) {}
+
+    fn exporter_image(&self, edition: u32) -> &'static str {
+        releases::exporter_of_edition(edition)
+    }
+
+    fn client_port(&self) -> u16 {
+        PORT
+    }
+
+    fn app_keys(&self) -> &'static [StoredKey] {
+        &[StoredKey::Password("password"), StoredKey::Uri("uri")]
+    }
+
+    fn admin_keys(&self) -> &'static [StoredKey] {
+        &ADMIN_KEYS
+    }
+
+    fn uri(&self, entry: &dyn Fn(&str) -> Option<String>) -> Option<String> {
+        let [username, password, database] = ["username", "password", "database"].map(|key| entry(key).map(|v| uri_part(&v)));
+        let (host, port) = (entry("host")?, entry("port")?);
+        Some(format!("postgresql://{}:{}@{host}:{port}/{}", username?, password?, database?))
+    }
+
+    fn run_config_map_suffixes(&self) -> &'static [&'static str] {
+        &["patroni-config", "patroni-failover", "patroni-leader", "patroni-sync"]
+    }
+
+    fn facts(&self, plan: &Plan) -> Facts {
+        let automatic = plan.profile == Profile::Automatic;
+        Facts {
+            init: server::init_containers(plan),
+            containers: server::containers(plan),
+            volumes: server::volumes(plan),
+            grace_seconds: GRACE_SECONDS,
+            config: configuration::files(plan),
+            scripts: SCRIPTS,
+            run_config_maps: if automatic { run_config_maps(plan) } else { Vec::new() },
+            pod_labels: if automatic { patroni_labels(plan) } else { BTreeMap::new() },
+            access: if automatic { server::access(plan) } else { Vec::new() },
+            primary: if automatic { RoleSelector::Label } else { RoleSelector::Ordinal },
+            has_read_service: automatic,
+            member_ports: server::member_ports(plan),
+            app_facts: BTreeMap::from([
+                ("type", "postgresql".to_owned()),
+                ("provider", "dbrender".to_owned()),
+                ("host", service_host(plan)),
+                ("port", PORT.to_string()),
+                ("database", plan.database.clone()),
+                ("username", plan.username.clone()),
+            ]),
+            restart_settings: settings::needing_restart(plan),
+            backup: backup::backup(plan),
+            restore: backup::restore(plan),
+            endpoint: format!("{}:{PORT}", service_host(plan)),
+        }
+    }
+}
+
+/// Passwords of the server's own users. `rewind` and `replication` are apart, because a standby needs both and neither
+/// may read what the other reads.
+const ADMIN_KEYS: [StoredKey; 6] = [
+    StoredKey::Password("backup-password"),
+    StoredKey::Password("monitor-password"),
+    StoredKey::Password("patroni-password"),
+    StoredKey::Password("replication-password"),
+    StoredKey::Password("restore-password"),
+    StoredKey::Password("rewind-password"),
+];
+
+macro_rules! scripts {
+    ($($name:literal)*) => { &[ $( ($name, include_str!(concat!("scripts/", $name))), )* ] };
+}
+
+/// Every file of the folder `scripts`, by name. A test fails when one is missing here.
+const SCRIPTS: &[(&str, &str)] = scripts! {
+    "agent-automatic.sh" "agent-manual.sh" "agent.sh" "archive.sh" "backup.sh" "bootstrap.sh" "bucket.sh"
+    "clone.sh" "connection.sh" "download.sh" "guard.sh" "initdb.sh" "leave.sh" "members.sh" "message.sh"
+    "passwords.sh" "patroni.sh" "probe.sh" "restore.sh" "roles.sh" "setup.sh" "standby.sh" "start.sh"
+    "upload.sh" "volume.sh"
+};
+
+/// Host name of the primary's Service.
+fn service_host(plan: &Plan) -> String {
+    format!("{}.{}.svc.{}", plan.name, plan.namespace, plan.cluster_domain)
+}
+
+/// Domain in which each member has a name of its own.
+fn members_domain(plan: &Plan) -> String {
+    format!("{}-headless.{}.svc.{}", plan.name, plan.namespace, plan.cluster_domain)
+}
+
+/// Patroni's name for the cluster, and the start of its ConfigMaps' names.
+fn scope(plan: &Plan) -> String {
+    format!("{}-patroni", plan.name)
+}
+
+/// Label by which Patroni tells its objects from others'. Its value has to be the scope.
+const SCOPE_LABEL: &str = "app.example.com/patroni-scope";
+
+fn patroni_labels(plan: &Plan) -> BTreeMap<&'static str, String> {
+    BTreeMap::from([(SCOPE_LABEL, scope(plan))])
+}
+
+/// Patroni's store. The dynamic configuration is rendered, so Git stays the truth for it; the others are rendered empty,
+/// so that the Role needs no `create`.
+fn run_config_maps(plan: &Plan) -> Vec<RunConfigMap> {
+    let store = |suffix, annotations| RunConfigMap { suffix, annotations, labels: patroni_labels(plan) };
+    vec![
+        store("patroni-config", BTreeMap::from([("config", settings::dynamic(plan))])),
+        store("patroni-failover", BTreeMap::new()),
+        store("patroni-leader", BTreeMap::new()),
+        store("patroni-sync", BTreeMap::new()),
+    ]
+}
