@@ -80,9 +80,9 @@ list_ids() {
     done | LC_ALL=C sort
 }
 
-# A number or a plain text of a manifest's first level, as it stands there.
+# A number of a manifest's first level, or a text in it that has neither quotes nor commas.
 manifest_value() {
-    sed -n 's/^  "'"$2"'": "\{0,1\}\([^"]*\)"\{0,1\},\{0,1\}$/\1/p' "$1"
+    sed -n 's/^  "'"$2"'": "\{0,1\}\([^",]*\)"\{0,1\},\{0,1\}$/\1/p' "$1"
 }
 
 # The data files of a manifest, one "<bytes> <file>" a line. The writer puts one file on a line

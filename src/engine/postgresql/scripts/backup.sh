@@ -91,8 +91,9 @@ connect() {
 
 # A server that waits for its restore, or is in the middle of it, is empty or half full. Its
 # "backup" would be worthless, and with each run retention would remove one of the real ones.
+# A server that holds data before a restore began is not restored, only refused: it is backed up.
 refuse_unrestored() {
-    local state
+    local state name
     [[ -n $RESTORE_ID ]] || return 0
     state=$(ask postgres <<<"select to_regclass('dbrender.restore') is not null") || fail_said "Could not look for the restore marker"
     if [[ $state == t ]]; then
@@ -100,8 +101,18 @@ refuse_unrestored() {
             <<<"select exists (select from dbrender.restore where id = :'id' and finished_at is not null)") ||
             fail_said "Could not read the restore marker"
     fi
-    [[ $state == t ]] ||
-        fail "The restore $RESTORE_ID of this database has not finished; nothing was backed up and nothing was pruned."
+    [[ $state != t ]] || return 0
+    state=$(ask postgres <<<"select to_regclass('dbrender.restore_progress') is not null") || fail_said "Could not look for a restore"
+    if [[ $state == f ]]; then
+        for name in "${DATABASES[@]}"; do
+            state=$(tables_of "$name") || fail_said "Could not list the tables of $name"
+            if [[ -n $state ]]; then
+                say "warning: the restore $RESTORE_ID is asked for, but this server holds data of its own"
+                return 0
+            fi
+        done
+    fi
+    fail "The restore $RESTORE_ID of this database has not finished; nothing was backed up and nothing was pruned."
 }
 
 fail_said() {
@@ -223,7 +234,6 @@ file_entry() {
 dump_all() {
     local name file entry total=0
     choose_compression
-    list_databases
     dump_globals
     : >"$WORK/entries"
     for name in "${DATABASES[@]}"; do
@@ -315,6 +325,7 @@ main() {
     read_values
     lock
     connect
+    list_databases
     refuse_unrestored
     sweep
     choose_id

@@ -7,14 +7,15 @@ CERTIFICATE=/etc/dbrender/tls/ca.crt
 
 # connect_as USER PASSWORD_FILE: the password goes from the file into a PGPASSFILE below /tmp,
 # never into an argument or the environment. In such a file `:` and `\` must be escaped, and
-# a line is a password, so one with a line break in it cannot be used.
+# a line is a password, so one with a line break in it cannot be used; the agent, which gives
+# the server its passwords, refuses it too, at the end as well.
 connect_as() {
     local password
     [[ -r $2 ]] || fail "The password file $2 is missing or unreadable; the Secret of the Database has no key ${2##*/} yet."
-    password=$(<"$2")
+    IFS= read -r -d '' password <"$2" || :
     [[ -n $password ]] || fail "The password file $2 is empty; fill the key ${2##*/} of the Database's admin Secret."
     [[ $password != *$'\n'* && $password != *$'\r'* ]] ||
-        fail "The password in $2 has a line break in it; PostgreSQL clients cannot use such a password. Rotate it." 4
+        fail "The password in $2 has a line break in it, perhaps at its end; PostgreSQL clients cannot use it. Store it without one." 4
     password=${password//\\/\\\\}
     password=${password//:/\\:}
     PGPASSFILE=$WORK/pgpass

