@@ -18,34 +18,29 @@ const OBJECT_RULES: [(&str, &str); 2] = [
     ),
 ];
 
-/// Rule, message, and where it belongs below `spec` (empty: the spec itself).
-const SPEC_RULES: [(&str, &str, &str, Option<&str>); 17] = [
+/// Field below `spec` (empty: the spec itself), rule, message, and the field that the message is about where the rule
+/// stands above it. A rule about one field stands at the field: a rule above it would also be asked about the parent's
+/// default, in which the field is absent.
+const SPEC_RULES: [(&str, &str, &str, Option<&str>); 15] = [
     ("engine", "self == oldSelf", "engine cannot change; make a new Database and restore a backup into it", None),
     ("database", "self == oldSelf", "database cannot change once it exists", None),
     ("username", "self == oldSelf", "username cannot change once it exists", None),
-    ("database", "size(self) >= 1 && size(self) <= 63", "database needs 1 to 63 characters", None),
-    ("username", "size(self) >= 1 && size(self) <= 63", "username needs 1 to 63 characters", None),
-    ("storage", "self.storageClass == oldSelf.storageClass", "storage.storageClass cannot change", Some(".storageClass")),
-    ("storage", "quantity(self.size).isGreaterThan(quantity('0'))", "storage.size must be above zero", Some(".size")),
+    ("storage.storageClass", "self == oldSelf", "storage.storageClass cannot change", None),
+    ("storage.size", "quantity(self).isGreaterThan(quantity('0'))", "storage.size must be above zero", None),
+    ("storage.size", "quantity(self).compareTo(quantity(oldSelf)) >= 0", "storage.size cannot shrink", None),
+    ("backup.retention", "self >= 1", "backup.retention must keep at least one backup", None),
+    ("backup.schedule", "!self.contains('TZ=')", "backup.schedule takes no time zone; use backup.timeZone", None),
     (
-        "storage",
-        "quantity(self.size).compareTo(quantity(oldSelf.size)) >= 0",
-        "storage.size cannot shrink",
-        Some(".size"),
+        "resources.cpu",
+        "isQuantity(self) && quantity(self).isGreaterThan(quantity('0'))",
+        "resources.cpu must be a quantity above zero",
+        None,
     ),
-    ("backup", "self.retention >= 1", "backup.retention must keep at least one backup", Some(".retention")),
     (
-        "backup",
-        "!self.schedule.contains('TZ=')",
-        "backup.schedule takes no time zone; use backup.timeZone",
-        Some(".schedule"),
-    ),
-    ("resources", "isQuantity(self.cpu) && quantity(self.cpu).isGreaterThan(quantity('0'))", "resources.cpu must be a quantity above zero", Some(".cpu")),
-    (
-        "resources",
-        "isQuantity(self.memory) && quantity(self.memory).isGreaterThan(quantity('0'))",
+        "resources.memory",
+        "isQuantity(self) && quantity(self).isGreaterThan(quantity('0'))",
         "resources.memory must be a quantity above zero",
-        Some(".memory"),
+        None,
     ),
     ("", "!has(self.primary) || self.failover == 'Manual'", "primary needs failover: Manual", Some(".primary")),
     (
@@ -95,14 +90,16 @@ pub fn crd() -> Value {
         if let Some(status) = schema.pointer_mut("/properties/status") {
             drop_required(status);
         }
-        schema["x-kubernetes-validations"] = OBJECT_RULES.iter().map(|(rule, message)| json!({"message": message, "rule": rule})).collect();
+        schema["x-kubernetes-validations"] =
+            OBJECT_RULES.iter().map(|(rule, message)| json!({"message": message, "rule": rule})).collect();
         for (field, rule, message, path) in SPEC_RULES {
-            let target = if field.is_empty() { "/properties/spec".to_owned() } else { format!("/properties/spec/properties/{field}") };
-            if let Some(target) = schema.pointer_mut(&target) {
+            let steps = field.split('.').filter(|step| !step.is_empty());
+            let target: String = steps.map(|step| format!("/properties/{step}")).collect();
+            if let Some(target) = schema.pointer_mut(&format!("/properties/spec{target}")) {
                 add_rule(target, rule, message, path);
             }
         }
-        bound_for_cel(schema);
+        bound_additions(schema);
     }
     crd
 }
@@ -190,10 +187,8 @@ fn tidy(schema: &mut Value, structural: bool) {
     let parent_of_defaults = map.get("properties").and_then(Value::as_object).is_some_and(|properties| {
         !properties.is_empty() && properties.values().all(|child| child.get("default").is_some())
     });
-    if let Some(default) = map.get_mut("default") {
-        if default.is_object() && parent_of_defaults {
-            *default = json!({});
-        }
+    if let Some(default) = map.get_mut("default").filter(|default| default.is_object() && parent_of_defaults) {
+        *default = json!({});
     }
 }
 
@@ -237,14 +232,17 @@ fn add_rule(schema: &mut Value, rule: &str, message: &str, path: Option<&str>) {
     }
 }
 
-/// The API server estimates the cost of a rule from the largest value that the schema allows, and refuses a rule over
-/// a map or string without a bound.
-fn bound_for_cel(schema: &mut Value) {
-    for (path, key, bound) in [
-        ("/properties/spec/properties/parameters", "maxProperties", 512),
-        ("/properties/spec/properties/backup/properties/schedule", "maxLength", 512),
+/// Bounds of our own additions. The API server estimates the cost of a rule from the largest value that the schema
+/// allows, and refuses one over a map without a bound. Leaves of the user's contract get none: they never narrow.
+fn bound_additions(schema: &mut Value) {
+    for (field, key, bound) in [
+        ("parameters", "maxProperties", 512),
+        ("database", "minLength", 1),
+        ("database", "maxLength", 63),
+        ("username", "minLength", 1),
+        ("username", "maxLength", 63),
     ] {
-        if let Some(target) = schema.pointer_mut(path) {
+        if let Some(target) = schema.pointer_mut(&format!("/properties/spec/properties/{field}")) {
             target[key] = json!(bound);
         }
     }

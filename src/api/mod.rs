@@ -16,9 +16,9 @@ pub use database::{
     Service, ServiceType, Storage, Tls, Toleration,
 };
 pub use platform::{
-    BackupDestination, CredentialsMode, ExternalStore, Generator, Limits, NetworkPolicy,
-    PLATFORM_API_VERSION, PLATFORM_KIND, Platform, PlatformCredentials, PlatformMetadata, PlatformMonitoring,
-    PlatformSettings, S3, SizedVolume, StoreKind,
+    BackupDestination, CredentialsMode, ExternalStore, Generator, Limits, NetworkPolicy, PLATFORM_API_VERSION,
+    PLATFORM_KIND, Platform, PlatformCredentials, PlatformMetadata, PlatformMonitoring, PlatformSettings, S3,
+    SizedVolume, StoreKind,
 };
 pub use quantity::{Quantity, QuantityError};
 pub use status::{Condition, DatabaseStatus, Phase};

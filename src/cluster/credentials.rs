@@ -57,7 +57,9 @@ pub enum FillError {
         name: String,
     },
     /// The Role does not let us.
-    #[error("not allowed to {verb} Secret {namespace}/{name}; the Role and RoleBinding of the credentials may be missing")]
+    #[error(
+        "not allowed to {verb} Secret {namespace}/{name}; the Role and RoleBinding of the credentials may be missing"
+    )]
     Forbidden {
         /// `get` or `patch`.
         verb: &'static str,
@@ -208,11 +210,7 @@ async fn patch(
     let request = Request::new(path(namespace))
         .patch(name, &params, &change)
         .map_err(|error| FillError::Server(error.to_string()))?;
-    client
-        .request::<Stored>(request)
-        .await
-        .map(drop)
-        .map_err(|error| refused(error, "patch", namespace, name))
+    client.request::<Stored>(request).await.map(drop).map_err(|error| refused(error, "patch", namespace, name))
 }
 
 fn path(namespace: &str) -> String {
@@ -226,7 +224,9 @@ fn refused(error: Error, verb: &'static str, namespace: &str, name: &str) -> Fil
         Error::Api(status) if status.code == 403 => FillError::Forbidden { verb, namespace, name },
         Error::Api(status) => FillError::Server(format!("cannot {verb} Secret {namespace}/{name}: {}", status.message)),
         // A decoding error could quote the body.
-        Error::SerdeError(_) => FillError::Server(format!("the server's answer for Secret {namespace}/{name} is not understood")),
+        Error::SerdeError(_) => {
+            FillError::Server(format!("the server's answer for Secret {namespace}/{name} is not understood"))
+        }
         other => FillError::Server(format!("cannot {verb} Secret {namespace}/{name}: {other}")),
     }
 }
@@ -257,7 +257,10 @@ mod tests {
         let written = missing(postgresql(), postgresql().app_keys(), &have).unwrap();
         assert_eq!(written.keys().collect::<Vec<_>>(), ["uri"]);
         have.extend(written);
-        assert!(missing(postgresql(), postgresql().app_keys(), &have).unwrap().is_empty(), "a second run writes nothing");
+        assert!(
+            missing(postgresql(), postgresql().app_keys(), &have).unwrap().is_empty(),
+            "a second run writes nothing"
+        );
     }
 
     #[test]

@@ -20,7 +20,8 @@ pub(super) fn build_network_policies(input: &Input<'_>) -> Vec<NetworkPolicy> {
     let Some(access) = &plan.access else { return Vec::new() };
     let everything = || LabelSelector::default();
     let pods = |selector| NetworkPolicyPeer { pod_selector: Some(selector), ..NetworkPolicyPeer::default() };
-    let namespaces = |selector| NetworkPolicyPeer { namespace_selector: Some(selector), ..NetworkPolicyPeer::default() };
+    let namespaces =
+        |selector| NetworkPolicyPeer { namespace_selector: Some(selector), ..NetworkPolicyPeer::default() };
 
     let mut clients = vec![pods(everything())];
     clients.extend(access.namespaces.iter().map(|name| {

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use k8s_openapi::api::core::v1::{
     Capabilities, ConfigMapVolumeSource, Container, ContainerPort, EmptyDirVolumeSource, EnvVar, EnvVarSource,
     ExecAction, HTTPGetAction, KeyToPath, Lifecycle, LifecycleHandler, LocalObjectReference, ObjectFieldSelector,
-    PersistentVolumeClaimVolumeSource, PodSecurityContext, PodSpec, Probe, ProjectedVolumeSource,
-    ResourceRequirements, SeccompProfile, SecretKeySelector, SecretProjection, SecretVolumeSource, SecurityContext,
-    Toleration, Volume, VolumeMount, VolumeProjection,
+    PersistentVolumeClaimVolumeSource, PodSecurityContext, PodSpec, Probe, ProjectedVolumeSource, ResourceRequirements,
+    SeccompProfile, SecretKeySelector, SecretProjection, SecretVolumeSource, SecurityContext, Toleration, Volume,
+    VolumeMount, VolumeProjection,
 };
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
@@ -37,16 +37,16 @@ pub(super) fn build_pod_spec(
     volumes: &[engine::Volume],
 ) -> PodSpec {
     let plan = input.plan;
-    let build = |containers: &[engine::Container]| containers.iter().map(|c| build_container(plan, c)).collect::<Vec<_>>();
+    let build =
+        |containers: &[engine::Container]| containers.iter().map(|c| build_container(plan, c)).collect::<Vec<_>>();
     PodSpec {
         automount_service_account_token: Some(token),
         containers: build(containers),
         dns_policy: Some("ClusterFirst".to_owned()),
         // A Service called `mysql` would otherwise put MYSQL_PORT into the environment.
         enable_service_links: Some(false),
-        image_pull_secrets: (!plan.image_pull_secrets.is_empty()).then(|| {
-            plan.image_pull_secrets.iter().map(|name| LocalObjectReference { name: name.clone() }).collect()
-        }),
+        image_pull_secrets: (!plan.image_pull_secrets.is_empty())
+            .then(|| plan.image_pull_secrets.iter().map(|name| LocalObjectReference { name: name.clone() }).collect()),
         init_containers: (!init.is_empty()).then(|| build(init)),
         node_selector: (!plan.scheduling.node_selector.is_empty()).then(|| plan.scheduling.node_selector.clone()),
         priority_class_name: plan.scheduling.priority_class_name.clone(),
@@ -223,8 +223,7 @@ fn build_resources(plan: &Plan, size: Size) -> ResourceRequirements {
         Size::Database => (plan.cpu.canonical(), plan.memory.canonical()),
         Size::Fixed { cpu, memory } => (format!("{cpu}m"), binary(memory)),
     };
-    let amounts =
-        BTreeMap::from([("cpu".to_owned(), Quantity(cpu)), ("memory".to_owned(), Quantity(memory))]);
+    let amounts = BTreeMap::from([("cpu".to_owned(), Quantity(cpu)), ("memory".to_owned(), Quantity(memory))]);
     ResourceRequirements { claims: None, limits: Some(amounts.clone()), requests: Some(amounts) }
 }
 
@@ -289,10 +288,7 @@ fn build_volume(plan: &Plan, volume: &engine::Volume) -> Volume {
 
 /// Keys are named one by one, so that the kubelet holds the pod back until each of them exists.
 fn paths(items: &[(&str, &str)]) -> Vec<KeyToPath> {
-    items
-        .iter()
-        .map(|&(key, path)| KeyToPath { key: key.to_owned(), path: path.to_owned(), mode: None })
-        .collect()
+    items.iter().map(|&(key, path)| KeyToPath { key: key.to_owned(), path: path.to_owned(), mode: None }).collect()
 }
 
 #[cfg(test)]
@@ -301,7 +297,16 @@ mod tests {
 
     #[test]
     fn bytes_are_written_as_the_server_writes_them() {
-        let cases = [(0, "0"), (1, "1"), (1024, "1Ki"), (1536, "1536"), (128 << 20, "128Mi"), (1536 << 20, "1536Mi"), (1 << 30, "1Gi"), (1 << 40, "1Ti")];
+        let cases = [
+            (0, "0"),
+            (1, "1"),
+            (1024, "1Ki"),
+            (1536, "1536"),
+            (128 << 20, "128Mi"),
+            (1536 << 20, "1536Mi"),
+            (1 << 30, "1Gi"),
+            (1 << 40, "1Ti"),
+        ];
         for (bytes, text) in cases {
             assert_eq!(binary(bytes), text);
         }

@@ -22,7 +22,10 @@ pub(super) fn build_stateful_set(input: &Input<'_>) -> StatefulSet {
     let plan = input.plan;
     let mut metadata = metadata(input, plan.name.clone(), Component::Database);
     confirm(input, &mut metadata);
-    metadata.labels.get_or_insert_default().extend(labels([("app.kubernetes.io/version", plan.version.exact.as_str())]));
+    metadata
+        .labels
+        .get_or_insert_default()
+        .extend(labels([("app.kubernetes.io/version", plan.version.exact.as_str())]));
     StatefulSet {
         metadata,
         spec: Some(StatefulSetSpec {
@@ -53,7 +56,10 @@ pub(super) fn build_stateful_set(input: &Input<'_>) -> StatefulSet {
 fn build_template(input: &Input<'_>) -> PodTemplateSpec {
     let facts = input.facts;
     let mut metadata = ObjectMeta { labels: Some(pod_labels(input, Component::Database)), ..ObjectMeta::default() };
-    metadata.labels.get_or_insert_default().extend(labels(facts.pod_labels.iter().map(|(&key, value)| (key, value.as_str()))));
+    metadata
+        .labels
+        .get_or_insert_default()
+        .extend(labels(facts.pod_labels.iter().map(|(&key, value)| (key, value.as_str()))));
     annotate(&mut metadata, [(RESTART_HASH_ANNOTATION, restart_hash(&facts.restart_settings).as_str())]);
     let token = !facts.access.is_empty();
     let mut spec =

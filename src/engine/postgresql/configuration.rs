@@ -79,14 +79,20 @@ fn facts(plan: &Plan) -> String {
         ("MEMBERS_MAX", MEMBERS_MAX.to_string()),
         ("NAMESPACE", plan.namespace.clone()),
         ("PORT", PORT.to_string()),
-        ("PROFILE", match plan.profile {
-            Profile::Automatic => "automatic".to_owned(),
-            Profile::Manual => "manual".to_owned(),
-        }),
-        ("REPLICATION", match plan.replication {
-            Replication::Synchronous => "synchronous".to_owned(),
-            Replication::Asynchronous => "asynchronous".to_owned(),
-        }),
+        (
+            "PROFILE",
+            match plan.profile {
+                Profile::Automatic => "automatic".to_owned(),
+                Profile::Manual => "manual".to_owned(),
+            },
+        ),
+        (
+            "REPLICATION",
+            match plan.replication {
+                Replication::Synchronous => "synchronous".to_owned(),
+                Replication::Asynchronous => "asynchronous".to_owned(),
+            },
+        ),
         ("RESTORE_ID", restore_id(plan)),
         ("SERVICE", service_host(plan)),
         ("TLS", on_off(plan.tls_secret.is_some()).to_owned()),
@@ -106,11 +112,8 @@ fn backup(plan: &Plan) -> String {
 fn restore(plan: &Plan) -> String {
     let Some(restore) = &plan.restore else { return assignments(&[("RESTORE_ID", String::new())]) };
     let path = format!("{}/{}", restore.namespace, restore.name);
-    let mut lines = vec![
-        ("RESTORE_ID", restore_id(plan)),
-        ("SOURCE_PATH", path.clone()),
-        ("BACKUP", restore.backup.clone()),
-    ];
+    let mut lines =
+        vec![("RESTORE_ID", restore_id(plan)), ("SOURCE_PATH", path.clone()), ("BACKUP", restore.backup.clone())];
     lines.extend(destination(&restore.source, &path));
     assignments(&lines)
 }
@@ -125,10 +128,7 @@ fn destination(destination: &Destination, path: &str) -> Vec<(&'static str, Stri
         Destination::Volume(_) => vec![("DESTINATION", "volume".to_owned())],
         Destination::S3(bucket) => {
             let prefix = if bucket.prefix.is_empty() { String::new() } else { format!("{}/", bucket.prefix) };
-            vec![
-                ("DESTINATION", "s3".to_owned()),
-                ("REMOTE", format!("dest:{}/{prefix}{path}", bucket.bucket)),
-            ]
+            vec![("DESTINATION", "s3".to_owned()), ("REMOTE", format!("dest:{}/{prefix}{path}", bucket.bucket))]
         }
     }
 }

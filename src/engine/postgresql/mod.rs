@@ -63,7 +63,8 @@ impl Engine for PostgreSql {
     }
 
     fn uri(&self, entry: &dyn Fn(&str) -> Option<String>) -> Option<String> {
-        let [username, password, database] = ["username", "password", "database"].map(|key| entry(key).map(|v| uri_part(&v)));
+        let [username, password, database] =
+            ["username", "password", "database"].map(|key| entry(key).map(|v| uri_part(&v)));
         let (host, port) = (entry("host")?, entry("port")?);
         Some(format!("postgresql://{}:{}@{host}:{port}/{}", username?, password?, database?))
     }

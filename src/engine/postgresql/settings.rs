@@ -42,7 +42,8 @@ pub(super) fn all(plan: &Plan) -> BTreeMap<String, String> {
         ("wal_level", "replica".to_owned()),
         ("wal_log_hints", "on".to_owned()),
     ];
-    let mut settings: BTreeMap<String, String> = ours.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+    let mut settings: BTreeMap<String, String> =
+        ours.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
     if plan.tls_secret.is_some() {
         for (name, value) in [
             ("ssl", "on"),
