@@ -18,8 +18,16 @@ can_run_a_node() {
   unshare --mount --pid --net --fork true 2>/dev/null ||
     cannot "this machine does not let root make namespaces (a container without privileges?), so there is no node and tier 3 cannot run."
   if ! flock --nonblock "$cache/locks/node" true; then
-    cannot "one node at a time: another run has it ($(dirname "$cache"/runs/*/node/first-process | head -n 1)). End that one with testbed/down, or leave --node out."
+    cannot "one node at a time, and a run has it: end that one with 'testbed/down $(holder_of_the_node)', or leave --node out."
   fi
+}
+
+# holder_of_the_node: the kubeconfig of the run whose node is alive
+holder_of_the_node() {
+  local record
+  for record in "$cache"/runs/*/node/first-process; do
+    if alive "$record"; then echo "${record%/node/*}/admin.kubeconfig"; fi
+  done
 }
 
 cni_plugins() {

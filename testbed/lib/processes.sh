@@ -19,12 +19,15 @@ alive() {
   [[ -n $started && $(start_time "$pid") == "$started" && $(sed 's/.*) //' "/proc/$pid/stat" 2>/dev/null) != Z* ]]
 }
 
-# start NAME COMMAND…: in a session of its own, without the locks that this script holds
+# start NAME COMMAND…: in a session of its own; the process writes its record itself, so that it is never without one
 start() {
   local name=$1
   shift
-  setsid "$@" >"$run/log/$name.log" 2>&1 </dev/null {lock_fd}>&- &
-  remember "$run/pids/$name" $!
+  (
+    remember "$run/pids/$name" "$BASHPID"
+    exec setsid "$@"
+  ) >"$run/log/$name.log" 2>&1 </dev/null &
+  until [[ -s $run/pids/$name ]]; do sleep 0.01; done
   disown
 }
 

@@ -85,7 +85,7 @@ recipe_rclone() {
   debian_root bookworm "$2" ca-certificates
   mkdir -p "$2/etc/ssl/certs"
   find "$2/usr/share/ca-certificates" -name '*.crt' -exec cat {} + >"$2/etc/ssl/certs/ca-certificates.crt"
-  install "$(programs rclone)/rclone" "$2/usr/local/bin/rclone"
+  install -D "$(programs rclone)/rclone" "$2/usr/local/bin/rclone"
 }
 recipe_rclone_config() { echo "{\"Env\": [\"PATH=$system_path\", \"XDG_CONFIG_HOME=/config\"], \"Entrypoint\": [\"rclone\"]}"; }
 recipe_rclone_inputs() { declare -f recipe_rclone recipe_rclone_config; cat "$testbed/wheels/rclone.txt"; }
@@ -105,7 +105,7 @@ recipe_postgres_exporter_inputs() { declare -f recipe_postgres_exporter recipe_p
 # dbrender itself: a program linked against this machine's libc, so the root is of this machine's suite when it is Debian
 recipe_dbrender() {
   debian_root "$(. /etc/os-release && if [[ $ID == debian ]]; then echo "$VERSION_CODENAME"; else echo forky; fi)" "$2" libgcc-s1
-  install "$dbrender" "$2/usr/local/bin/dbrender"
+  install -D "$dbrender" "$2/usr/local/bin/dbrender"
   chroot "$2" dbrender --version
 }
 recipe_dbrender_config() { echo "{\"Env\": [\"PATH=$system_path\"], \"User\": \"65532\", \"Entrypoint\": [\"dbrender\"]}"; }
