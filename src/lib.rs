@@ -5,6 +5,7 @@
 
 pub mod api;
 pub mod engine;
+pub mod input;
 pub mod plan;
 pub mod problem;
 pub mod render;

@@ -63,6 +63,8 @@ pub struct Problem {
     pub subject: Option<String>,
     /// Field of the object; empty for the whole object or file.
     pub path: FieldPath,
+    /// Whether it is the key that is wrong, as with a label's name, rather than the value behind it.
+    pub on_key: bool,
     /// What is wrong, in the user's words. Never a secret.
     pub message: String,
     /// What to type next.
@@ -82,6 +84,7 @@ impl Problem {
             severity: code.severity(),
             subject: None,
             path,
+            on_key: false,
             message: message.into(),
             hint: code.hint().to_owned(),
             place: None,
@@ -93,6 +96,13 @@ impl Problem {
     #[must_use]
     pub fn with_hint(mut self, hint: impl Into<String>) -> Problem {
         self.hint = hint.into();
+        self
+    }
+
+    /// The same problem about the key of its field.
+    #[must_use]
+    pub fn on_key(mut self) -> Problem {
+        self.on_key = true;
         self
     }
 
