@@ -15,3 +15,5 @@ pub mod yaml;
 
 #[cfg(feature = "cluster")]
 pub mod cluster;
+#[cfg(feature = "cli")]
+pub mod io;

@@ -1,0 +1,13 @@
+//! Files: inputs are read here, and the tree of manifests is written here. Nothing else in the crate touches a disk.
+#![expect(clippy::disallowed_methods, clippy::disallowed_types, reason = "below the line: this is the room of files")]
+
+pub mod tree;
+
+/// What the system says about a failed operation, without its number.
+fn reason(error: &std::io::Error) -> String {
+    let text = error.to_string();
+    match text.split_once(" (os error") {
+        Some((words, _)) => words.to_owned(),
+        None => text,
+    }
+}

@@ -1,0 +1,27 @@
+//! The tree of files that `render --output-dir` writes: `<dir>/<namespace>/<database>/<kind>-<name>.yaml`.
+//!
+//! Three steps. [`survey`] reads what is there. [`plan`] decides, as a function of two values, what to write and what
+//! to remove, or why everything is left as it is. [`write`] does it so that a kill at any moment leaves old or new
+//! files and a tree that the next run repairs.
+
+mod contents;
+mod difference;
+mod disk;
+mod kustomization;
+mod layout;
+mod lock;
+mod planner;
+mod root;
+mod survey;
+#[cfg(test)]
+mod tests;
+mod write;
+
+pub use contents::{Digest, Wanted};
+pub use difference::difference;
+pub use layout::Owner;
+pub use lock::listed_files;
+pub use planner::{Actions, Options, Planned, plan};
+pub use root::Root;
+pub use survey::{Existing, survey};
+pub use write::{Done, write};
