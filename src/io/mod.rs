@@ -1,7 +1,12 @@
 //! Files: inputs are read here, and the tree of manifests is written here. Nothing else in the crate touches a disk.
 #![expect(clippy::disallowed_methods, clippy::disallowed_types, reason = "below the line: this is the room of files")]
 
+mod inputs;
+mod platform;
 pub mod tree;
+
+pub use inputs::{Inputs, read, read_file};
+pub use platform::{PLATFORM_FILE, find_platform_file};
 
 /// What the system says about a failed operation, without its number.
 fn reason(error: &std::io::Error) -> String {

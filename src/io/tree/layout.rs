@@ -3,7 +3,7 @@
 use crate::problem::{Code, FieldPath, Problem};
 
 /// File that lists what we own in a folder. No `.yaml` and no `.json`, or Argo CD would take it for a manifest.
-pub(super) const LOCK: &str = "dbrender.lock";
+pub(in crate::io) const LOCK: &str = "dbrender.lock";
 /// File that lists the manifests of a namespace.
 pub(super) const KUSTOMIZATION: &str = "kustomization.yaml";
 /// What the name of everything begins with that a run has not finished.

@@ -19,6 +19,7 @@ mod write;
 
 pub use contents::{Digest, Wanted};
 pub use difference::difference;
+pub(super) use layout::LOCK;
 pub use layout::Owner;
 pub use lock::listed_files;
 pub use planner::{Actions, Options, Planned, plan};
