@@ -1,3 +1,4 @@
+# shellcheck shell=bash
 # The cache outside the tree: where built things are kept, found again by a hash, made by one run at a time.
 # In: XDG_CACHE_HOME. Out: $cache. Needs messages.sh.
 
@@ -18,7 +19,7 @@ unlock() { exec {lock_fd}>&-; }
 # need_space MEGABYTES WHAT: fails when the disk of the cache has less
 need_space() {
   local free
-  free=$(df --output=avail --block-size=1M "$cache" | tail -n 1)
+  free=$(df --output=avail --block-size=1M "$cache" | tail -n 1 | tr -d ' ')
   ((free >= $1)) || fail "$2 needs $1 MB below $cache, and $free MB are free: free some space or set XDG_CACHE_HOME."
 }
 
@@ -34,6 +35,7 @@ cached() {
     lock "$name"
     if [[ ! -d $kept ]]; then
       rm -rf "$temporary"
+      need_space 300 "$name"
       mkdir -p "$temporary"
       "$@" "$temporary" >&2
       mv -T "$temporary" "$kept"
@@ -41,7 +43,7 @@ cached() {
     fi
     unlock
   fi
-  touch "$kept"
+  touch "$kept" 2>/dev/null || : # a cache that another user fills
   printf '%s\n' "$kept"
 }
 

@@ -1,3 +1,4 @@
+# shellcheck shell=bash
 # Throw-away certificates and the kubeconfigs made of them.
 # In: a directory, the addresses and the port of the API server. Out: NAME.crt, NAME.key, NAME.kubeconfig in the directory.
 
@@ -36,7 +37,7 @@ certificates() {
   mkdir -p "$1"
   chmod 700 "$1"
   (
-    cd "$1"
+    cd "$1" || exit
     new_authority ca
     new_authority front-proxy-ca
     new_certificate apiserver ca /CN=kube-apiserver serverAuth \

@@ -1,3 +1,4 @@
+# shellcheck shell=bash
 # The control plane of one run: etcd, API server, controller-manager, scheduler, as plain processes of this machine.
 # Needs messages.sh, processes.sh, ports.sh, certificates.sh; in: $run.
 

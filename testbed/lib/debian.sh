@@ -44,7 +44,7 @@ apt_lists() {
   : >"$state/apt.conf"
   echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $mirror $1 main" >"$state/sources.list"
   if [[ -z $(find "$state/updated" -mtime -1 2>/dev/null) ]]; then
-    apt "$1" update
+    apt "$1" update -o APT::Update::Error-Mode=any
     touch "$state/updated"
     find "$state/packages" -name '*.deb' -mtime +30 -delete
   fi

@@ -1,3 +1,4 @@
+# shellcheck shell=bash
 # Fake nodes: objects that kwok keeps Ready, and whose pods it calls Running and Ready without running anything.
 # Needs control-plane.sh, processes.sh; in: $run.
 

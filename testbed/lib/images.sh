@@ -35,6 +35,10 @@ make_image() {
   recipe_"$1" "$2" "$out/root" >"$cache/logs/image.log" 2>&1 &
   wait $! || {
     tail -n 5 "$cache/logs/image.log" >&2
+    if grep -q 'No space left on device' "$cache/logs/image.log"; then fail "the disk is full: free some space and run again."; fi
+    if grep -qE 'Failed to fetch|Temporary failure|ENOTFOUND|Could not resolve|unreachable' "$cache/logs/image.log"; then
+      fail "the image $3 needs packages that cannot be fetched: run again with a network."
+    fi
     fail "the image $3 could not be made; its last lines are above."
   }
   pack "$out" "$3" "$(recipe_"$1"_config "$2")"
@@ -45,7 +49,7 @@ make_image() {
 pack() {
   local digest
   (
-    cd "$1"
+    cd "$1" || exit
     tar --directory root --numeric-owner --sort=name --one-file-system --create --file layer.tar .
     digest=$(sha256sum layer.tar | cut -d ' ' -f 1)
     cat >config.json <<EOF

@@ -1,3 +1,4 @@
+# shellcheck shell=bash
 # What the test bed says to people, on stderr, and the exit codes it ends with.
 # Sourced by every script of the test bed.
 

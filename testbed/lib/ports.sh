@@ -1,12 +1,11 @@
+# shellcheck shell=bash
 # Free TCP ports of this machine, chosen so that two runs at once do not choose the same.
 # Needs messages.sh and cache.sh; every run keeps its own in $cache/runs/RUN/ports.
 
 # ports_in_use: the ports that something listens on, and those that a run has chosen
 ports_in_use() {
   local hex
-  for hex in $(awk '$4 == "0A" { sub(/.*:/, "", $2); print $2 }' /proc/net/tcp /proc/net/tcp6 2>/dev/null | sort -u); do
-    echo $((16#$hex))
-  done
+  while read -r hex; do echo $((16#$hex)); done < <(awk '$4 == "0A" { sub(/.*:/, "", $2); print $2 }' /proc/net/tcp /proc/net/tcp6 2>/dev/null)
   cat "$cache"/runs/*/ports 2>/dev/null || :
 }
 

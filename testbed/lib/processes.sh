@@ -1,3 +1,4 @@
+# shellcheck shell=bash
 # Processes that outlive the script which starts them, and are found again by pid and start time.
 # In: $run, the directory of the run. Out: $run/pids/NAME ("PID STARTTIME") and $run/log/NAME.log. Needs messages.sh.
 

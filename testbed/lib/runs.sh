@@ -1,3 +1,4 @@
+# shellcheck shell=bash
 # The runs that `up` started: one directory each below $cache/runs, which holds all that `down` needs to end it.
 # Needs messages.sh, cache.sh, processes.sh. A run's files: owner (the `up` that makes it), complete (made), pids/, ports,
 # namespace (the first process of its node), cgroup, log/, audit.log, admin.kubeconfig.
