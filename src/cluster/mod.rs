@@ -7,8 +7,7 @@
 
 mod connection;
 mod credentials;
-mod hidden;
 
 pub use connection::{Connect, ConnectError, connect};
 pub use credentials::{FillError, Filled, Owner, fill};
-pub use hidden::Hidden;
+pub use crate::diff::Hidden;

@@ -417,6 +417,26 @@ codes! {
         "Without it nobody knows which files of the tree are ours.",
         "restore the file from Git, or remove the directory of the Database and render again"
     }
+    "DBR701" CannotRead Error {
+        "something in the cluster could not be read",
+        "The server gave no answer, only a part of one, or one that makes no sense. What was not seen is reported as unknown and never as missing or in sync.",
+        "the message says what the server answered; run the command again when that is mended"
+    }
+    "DBR702" NotAllowedToRead Error {
+        "the server does not let us read a kind of object",
+        "Comparing needs get and list, and nothing else. What was not seen is reported as unknown and never as missing or in sync.",
+        "apply what `dbrender rbac viewer` prints and bind it to yourself, or leave Secrets out with --no-secret-read"
+    }
+    "DBR703" UnreadableObject Error {
+        "an object in the cluster has a form that cannot be compared",
+        "It is there, but for example the data of a Secret is not base64. Everything else is compared.",
+        "look at the object with kubectl get -o yaml"
+    }
+    "DBR704" NoSuchKind Warning {
+        "the server does not know a kind of object, or a namespace",
+        "Its objects are reported as missing: they cannot be there. A custom resource needs its definition first.",
+        "install the operator whose kind it is, or make the namespace"
+    }
 }
 
 #[cfg(test)]
