@@ -4,6 +4,7 @@
 //! thread. `ARCHITECTURE.md` says which room uses which.
 
 pub mod api;
+pub mod check;
 pub mod diff;
 pub mod engine;
 pub mod input;

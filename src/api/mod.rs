@@ -8,6 +8,7 @@ mod database;
 mod platform;
 mod quantity;
 mod status;
+mod time_zone;
 
 pub use crd::{NAME_MAX, crd, database_schema, platform_schema};
 pub use database::{
@@ -22,3 +23,4 @@ pub use platform::{
 };
 pub use quantity::{Quantity, QuantityError};
 pub use status::{Condition, DatabaseStatus, Phase};
+pub use time_zone::{is_time_zone, time_zones};

@@ -33,6 +33,12 @@ pub trait Engine: Sync {
     /// Rules of just this engine: names, parameters, least sizes.
     fn check(&self, spec: &DatabaseSpec, series: &str, out: &mut Problems);
 
+    /// What fails with this number of members because it is even. `None`: nothing.
+    fn even_members(&self, replicas: u8) -> Option<&'static str>;
+
+    /// Settings that a standby must not have lower than its primary, by name, with the values that they get.
+    fn standby_settings(&self, spec: &DatabaseSpec) -> Vec<(&'static str, i64)>;
+
     /// Image of the metrics exporter in an edition of the catalog.
     fn exporter_image(&self, edition: u32) -> &'static str;
 

@@ -157,6 +157,11 @@ codes! {
         "Its value decides what is selected, pruned or owned. Setting it by hand would break that.",
         "remove the marked entry"
     }
+    "DBR306" NamespaceDiffers Error {
+        "metadata.namespace and --namespace are not the same",
+        "Each is a clear wish, and following one of them would put a database where somebody does not look for it.",
+        "remove one of the two"
+    }
     "DBR311" UnknownEngineVersion Error {
         "the catalog has no such version of the engine",
         "Each version stands for an image that has been tried. A guessed tag could be another operating system with other collations, or not exist.",
@@ -277,9 +282,9 @@ codes! {
         "The server would refuse to start or to reload with it.",
         "write a value of the setting's type, unit and range"
     }
-    "DBR371" InvalidSecretName Error {
-        "a Secret's name is no name of an object",
-        "The API server refuses it.",
+    "DBR371" InvalidReference Error {
+        "the name of another object is not valid",
+        "A Secret, a storage class or a priority class is named by a word that Kubernetes allows for no object, so nothing of that name can exist.",
         "use lower-case letters, digits, dashes and dots"
     }
     "DBR372" CredentialsNotAllowed Error {
@@ -356,6 +361,11 @@ codes! {
         "changing failover is a migration",
         "The server changes hands between dbrender's own promotion and the members' election. The volumes are kept and the pods restart.",
         "follow the recipe in the documentation, and take a backup first"
+    }
+    "DBR409" PrimaryRemoved Error {
+        "the present primary would be removed before another has taken over",
+        "The new primary waits for the last checkpoint of the old one. A member that is scaled away in the same change cannot give it.",
+        "move primary first; lower replicas when the new primary is at work"
     }
     "DBR501" InvalidPlatform Error {
         "a value of the platform file is not valid",

@@ -28,6 +28,14 @@ impl FieldPath {
         FieldPath(dotted.split('.').filter(|k| !k.is_empty()).map(|k| Step::Key(k.to_owned())).collect())
     }
 
+    /// Further down by keys joined by dots. For paths written in code, where no key holds a dot.
+    #[must_use]
+    pub fn join(&self, dotted: &str) -> FieldPath {
+        let mut steps = self.0.clone();
+        steps.extend(FieldPath::of(dotted).0);
+        FieldPath(steps)
+    }
+
     /// One key further down.
     #[must_use]
     pub fn key(&self, key: impl Into<String>) -> FieldPath {

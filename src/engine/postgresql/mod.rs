@@ -46,6 +46,17 @@ impl Engine for PostgreSql {
 
     fn check(&self, _spec: &DatabaseSpec, _series: &str, _out: &mut Problems) {}
 
+    fn even_members(&self, replicas: u8) -> Option<&'static str> {
+        // Members do not vote: with four or six of them nothing fails that does not with three or five.
+        (replicas == 2).then_some(
+            "with 2 members, the loss of one leaves no standby: no commit waits for one, and nobody can take over",
+        )
+    }
+
+    fn standby_settings(&self, _spec: &DatabaseSpec) -> Vec<(&'static str, i64)> {
+        Vec::new()
+    }
+
     fn exporter_image(&self, edition: u32) -> &'static str {
         releases::exporter_of_edition(edition)
     }

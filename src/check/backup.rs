@@ -1,0 +1,66 @@
+//! When backups are made, where they go and how many are kept.
+
+use super::{Subject, spec};
+use crate::api::is_time_zone;
+use crate::plan::Backup;
+use crate::problem::{Code, Problem, Problems, nearest};
+
+/// The name of the destination that is there without being named in the platform file.
+pub(super) const VOLUME: &str = "volume";
+
+/// Checks all of `spec.backup`. There is a plan even while backups are off, because the claim stays.
+pub(super) fn check(subject: &Subject<'_>, out: &mut Problems) -> Option<Backup> {
+    let wanted = &subject.spec.backup;
+    schedule(&wanted.schedule, out);
+    if !is_time_zone(&wanted.time_zone) {
+        let problem = Problem::new(Code::UnknownTimeZone, spec("backup.timeZone"), format!("{:?} is no time zone", wanted.time_zone));
+        out.push(match nearest(&wanted.time_zone, crate::api::time_zones()) {
+            Some(near) => problem.with_hint(format!("did you mean {near}?")),
+            None => problem,
+        });
+    }
+    if wanted.retention < 1 {
+        out.report(Code::InvalidRetention, spec("backup.retention"), format!("backup.retention must be 1 or more, found {}", wanted.retention));
+    }
+    none(subject, out);
+    let destination = subject.ground.destinations.get(&wanted.destination);
+    if destination.is_none() {
+        let known: Vec<&str> = subject.ground.destinations.keys().map(String::as_str).collect();
+        let message = format!("backup.destination {:?} is none of the platform's destinations: {}", wanted.destination, known.join(", "));
+        let problem = Problem::new(Code::UnknownDestination, spec("backup.destination"), message);
+        out.push(match nearest(&wanted.destination, known) {
+            Some(near) => problem.with_hint(format!("did you mean {near}?")),
+            None => problem,
+        });
+    }
+    Some(Backup {
+        enabled: wanted.enabled,
+        suspend: wanted.suspend,
+        schedule: wanted.schedule.clone(),
+        time_zone: wanted.time_zone.clone(),
+        retention: wanted.retention,
+        destination: destination?.destination.clone(),
+    })
+}
+
+fn schedule(text: &str, out: &mut Problems) {
+    let path = spec("backup.schedule");
+    if text.contains("TZ=") {
+        out.report(Code::ScheduleWithTimeZone, path, "backup.schedule holds a time zone, which Kubernetes refuses there");
+    }
+}
+
+/// A warning that nothing is backed up.
+fn none(subject: &Subject<'_>, out: &mut Problems) {
+    let wanted = subject.spec;
+    let (field, why) = if wanted.hibernate {
+        ("hibernate", "hibernate: true")
+    } else if !wanted.backup.enabled {
+        ("backup.enabled", "backup.enabled: false")
+    } else if wanted.backup.suspend {
+        ("backup.suspend", "backup.suspend: true")
+    } else {
+        return;
+    };
+    out.report(Code::NoBackups, spec(field), format!("{why}: no backups are made"));
+}
