@@ -44,15 +44,15 @@ cases_backup_secrets() {
   local seen=0 looked=0 each word='n0t in:any\place'
   set_backup_password "$word"
   # A lock makes the dump wait, so that there is time to look around.
-  hold_lock 3
+  hold_lock 60
   begin_pod server source backups /etc/dbrender/scripts/backup.sh
-  until_true 10 pgrep -x pg_dump
-  sleep 0.5
+  until_true 20 dumping
   for each in $(pod_init) $(pgrep -x pg_dump); do
     looked=$((looked + 1))
     if tr '\0' '\n' <"/proc/$each/cmdline" | grep -qF "$word"; then seen=$((seen + 1)); fi
     if tr '\0' '\n' <"/proc/$each/environ" | grep -qF "$word"; then seen=$((seen + 1)); fi
   done
+  release_lock
   end_pod
   ok 'the script and pg_dump were looked at' test "$looked" -ge 2
   ended_well 'a backup with colon and backslash in the password succeeds'
@@ -180,10 +180,4 @@ cases_retention_of_an_emptied_server() {
 set_backup_password() {
   printf '%s' "$1" >"$WORLD/credentials/source/backup-password"
   on source -v word="$1" <<<"set log_statement = none; set log_min_duration_statement = -1; alter role backup password :'word'"
-}
-
-# hold_lock SECONDS: a table that nobody can read for so long
-hold_lock() {
-  on source -d app -c "set default_transaction_read_only = off; begin; lock table shop.customer; select pg_sleep($1); commit" >/dev/null &
-  until_true 5 bash -c "'$POSTGRESQL/psql' -Atq -h '$WORLD/servers/source' -U postgres -c \"select 1 from pg_locks where mode = 'AccessExclusiveLock' and granted and locktype = 'relation'\" | grep -q 1"
 }

@@ -40,7 +40,7 @@ ended_badly() {
 }
 json_of_one_line() { (($(wc -l <"$pod/termination") == 1 && $(wc -c <"$pod/termination") < 4096)) && value >/dev/null; }
 # value [KEY...]: of the last pod's message
-value() { python3 -c 'import json, sys; d = json.loads(sys.argv[1]); [print(d[k]) for k in sys.argv[2:]]' "$message" "$@"; }
+value() { python3 -c 'import json, sys; d = json.loads(sys.argv[1]); [print(d.get(k, "")) for k in sys.argv[2:]]' "$message" "$@"; }
 
 good() {
   passed=$((passed + 1))

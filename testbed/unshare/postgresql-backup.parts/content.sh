@@ -133,3 +133,19 @@ create table "é" (t text);
 insert into "é" values ('où'), ('à la');
 SQL
 }
+
+# hold_lock SECONDS: nobody can read the table shop.customer of the source for so long, so that a dump waits in the middle
+hold_lock() {
+  on source -d app -c "set default_transaction_read_only = off; begin; lock table shop.customer; select pg_sleep($1); commit" >/dev/null 2>&1 &
+  lock_job=$!
+  until_true 10 lock_is_held
+}
+lock_is_held() {
+  [[ $(on source -c "select count(*) from pg_locks where mode = 'AccessExclusiveLock' and granted and locktype = 'relation'") != 0 ]]
+}
+release_lock() {
+  on source -c "select pg_terminate_backend(pid) from pg_stat_activity where query like '%pg_sleep%' and pid <> pg_backend_pid()" >/dev/null
+  wait "$lock_job" 2>/dev/null || :
+}
+# dumping: a pg_dump runs and waits
+dumping() { pgrep -x pg_dump >/dev/null && [[ $(on source -c "select count(*) from pg_locks where not granted") != 0 ]]; }

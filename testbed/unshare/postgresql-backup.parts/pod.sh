@@ -28,9 +28,8 @@ read_only "$WORLD/config/$DATABASE" /etc/dbrender/config
 [[ $IMAGE != server ]] || read_only "$WORLD/credentials/$DATABASE" /etc/dbrender/credentials
 mount --bind "$WORLD/volumes/$VOLUME" "$root/backup"
 [[ -z $READONLY ]] || mount -o remount,ro,bind "$root/backup"
-if [[ $IMAGE == server && -n $NEWER ]]; then
-  mount --bind "$NEWER" "$root/usr/lib/postgresql/18"
-fi
+# The programs of the newer PostgreSQL; the overlay was made before they came to this place.
+[[ $IMAGE != server ]] || mount --rbind /usr/lib "$root/usr/lib"
 front=''
 if [[ -n $FRONT ]]; then
   mkdir "$root/tmp/front"
@@ -40,4 +39,4 @@ fi
 mount -o remount,ro,bind "$root"
 # shellcheck disable=SC2086 # several variables
 exec setpriv --no-new-privs --inh-caps=-all chroot --userspec=+999:+999 --groups=999 "$root" \
-  env -i PATH="${front}$POSTGRESQL:/usr/local/bin:/usr/bin:/bin" HOME=/tmp $ENVIRONMENT "$@"
+  env -i PATH="${front}$TOOLS:/usr/local/bin:/usr/bin:/bin" HOME=/tmp $ENVIRONMENT "$@"

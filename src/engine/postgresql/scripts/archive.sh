@@ -59,9 +59,12 @@ fail() {
     exit "${2:-1}"
 }
 
-# The last line of FILE that says something; what a client printed before it gave up.
-last_line() {
-    LC_ALL=C sed -n '/[^[:space:]]/h; ${ x; s/^[[:space:]]*//; p; }' "$1" 2>/dev/null || :
+# What a client said in FILE about why it gave up: its first line with an error in it, since
+# hints and statements follow; else its last line.
+cause() {
+    cause_text=$(LC_ALL=C grep -m 1 -E 'error:|ERROR|FATAL|CRITICAL' "$1" 2>/dev/null) ||
+        cause_text=$(LC_ALL=C sed -n '/[^[:space:]]/h; ${ x; p; }' "$1" 2>/dev/null) || :
+    printf '%s' "$cause_text"
 }
 
 is_id() {
@@ -85,10 +88,10 @@ manifest_value() {
     sed -n 's/^  "'"$2"'": "\{0,1\}\([^",]*\)"\{0,1\},\{0,1\}$/\1/p' "$1"
 }
 
-# The data files of a manifest, one "<bytes> <file>" a line. The writer puts one file on a line
-# and "file" first; a database's name cannot imitate it, since its quotes stand escaped.
+# The data files of a manifest, one "<bytes> <sha256> <file>" a line. The writer puts one file on
+# a line and "file" first; a database's name cannot imitate it, since its quotes stand escaped.
 manifest_files() {
-    sed -n 's/^ *{"file": "\([^"]*\)", "bytes": \([0-9]*\), .*/\2 \1/p' "$1"
+    sed -n 's/^ *{"file": "\([^"]*\)", "bytes": \([0-9]*\), "sha256": "\([0-9a-f]*\)".*/\2 \3 \1/p' "$1"
 }
 
 # Is the backup in DIR whole by the look of it: list, manifest, every file with its size?
@@ -107,7 +110,7 @@ looks_complete() {
         return 1
     fi
     # A here-document, not a pipe: $problem must survive the loop.
-    while read -r looks_bytes looks_name; do
+    while read -r looks_bytes looks_sum looks_name; do
         looks_now=$(wc -c <"$1/$looks_name" 2>/dev/null) || looks_now=-1
         if [ "$((looks_now))" -lt 0 ]; then
             problem="$looks_name is missing"
@@ -124,13 +127,20 @@ END
 # Reads every byte of the backup in DIR and compares it with SHA256SUMS. Reason in $problem.
 verify_sums() {
     looks_complete "$1" || return 1
-    # What the manifest lists must be summed too, else a shortened list would pass.
-    for verify_name in manifest.json $(manifest_files "$1/manifest.json" | cut -d ' ' -f 2); do
-        if ! grep -q "^[0-9a-f]\{64\}  $verify_name\$" "$1/SHA256SUMS"; then
-            problem="SHA256SUMS does not list $verify_name"
+    # The manifest has its own sums, so that the two lists guard each other.
+    if ! grep -q '^[0-9a-f]\{64\}  manifest.json$' "$1/SHA256SUMS"; then
+        problem="SHA256SUMS does not list manifest.json"
+        return 1
+    fi
+    verify_list=$(manifest_files "$1/manifest.json")
+    while read -r verify_bytes verify_sum verify_name; do
+        if ! grep -qxF "$verify_sum  $verify_name" "$1/SHA256SUMS"; then
+            problem="SHA256SUMS and manifest.json differ on $verify_name"
             return 1
         fi
-    done
+    done <<END
+$verify_list
+END
     if ! verify_out=$(cd "$1" && sha256sum -c SHA256SUMS 2>&1); then
         verify_bad=$(printf '%s\n' "$verify_out" | sed -n 's/: FAILED.*//p' | head -n 1)
         problem="the checksum of ${verify_bad:-a file} does not match"

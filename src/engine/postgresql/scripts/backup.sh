@@ -30,7 +30,6 @@ read_values() {
     [[ $DESTINATION == volume || $DESTINATION == s3 ]] ||
         fail "DESTINATION is '$DESTINATION'; it is volume or s3." 4
     : "${RESTORE_ID:=}" "${WAIT_SECONDS:=300}"
-    PATH=/usr/lib/postgresql/$MAJOR/bin:$PATH
 }
 
 # One run at a time on a volume. The kernel lets the lock go with its last holder, so a run
@@ -77,7 +76,7 @@ connect() {
         fail "The server $SERVICE:$PORT did not answer within $WAIT_SECONDS seconds; is the database up, and does its NetworkPolicy let backup pods in?"
     # pg_isready knows nothing of roles and passwords, so only a real session counts.
     until SERVER_NUMBER=$(ask postgres <<<"show server_version_num"); do
-        ((SECONDS < deadline)) || fail "Could not log in to $SERVICE:$PORT as backup: $(last_line "$WORK/said")"
+        ((SECONDS < deadline)) || fail "Could not log in to $SERVICE:$PORT as backup: $(cause "$WORK/said")"
         pause 2
     done
     SERVER_VERSION=$(ask postgres <<<"select split_part(current_setting('server_version'), ' ', 1)")
@@ -116,7 +115,7 @@ refuse_unrestored() {
 }
 
 fail_said() {
-    fail "$1: $(last_line "$WORK/said")"
+    fail "$1: $(cause "$WORK/said")"
 }
 
 list_databases() {
@@ -207,7 +206,7 @@ verify_dump() {
     missing=$(comm -23 "$WORK/expected" "$WORK/dumped" | wc -l)
     ((missing == 0)) || fail "The dump of $name lacks the rows of $missing tables that are in the database."
     # Before 17 the data of all large objects is one entry, later one for each group.
-    if [[ $5 != 0 ]] && ! grep -q '^[0-9]*; [0-9]* [0-9]* BLOB' "$toc"; then
+    if [[ $5 != 0 ]] && ! grep -q '^[0-9]*; [0-9]* [0-9]* BLOBS ' "$toc"; then
         fail "The dump of $name lacks the large objects that are in the database."
     fi
     TABLES=$(wc -l <"$WORK/dumped")

@@ -23,7 +23,7 @@ must() {
     wait "$CHILD" || must_code=$?
     CHILD=
     cat "$WORK/said" >&2
-    [ "$must_code" -eq 0 ] || fail "$must_what: $(last_line "$WORK/said")"
+    [ "$must_code" -eq 0 ] || fail "$must_what: $(cause "$WORK/said")"
 }
 
 begin() {

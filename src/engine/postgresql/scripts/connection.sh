@@ -39,7 +39,7 @@ database() {
 }
 
 # ask DATABASE [-v NAME=VALUE]... <<'SQL': plain rows, a field separator of one tab, any error
-# is an exit code. The server's words go to the log and stay in $WORK/said for last_line.
+# is an exit code. The server's words go to the log and stay in $WORK/said for cause.
 ask() {
     local name=$1 code=0
     shift

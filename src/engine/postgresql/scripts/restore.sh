@@ -22,7 +22,7 @@ PREFIX=dbrender-restore-
 OWN_ROLES='postgres replication rewind backup monitor restore'
 
 fail_said() {
-    fail "$1: $(last_line "$WORK/said")"
+    fail "$1: $(cause "$WORK/said")"
 }
 
 read_values() {
@@ -37,7 +37,6 @@ read_values() {
     done
     : "${WAIT_SECONDS:=900}" "${JOBS:=2}"
     BASE=/backup/$SOURCE_PATH
-    PATH=/usr/lib/postgresql/$MAJOR/bin:$PATH
     # Two pods of one Job can overlap when a node is lost; the younger one wins.
     ATTEMPT=$(od -An -N4 -tx4 /dev/urandom | tr -d ' ')
 }
@@ -82,7 +81,7 @@ check_backup() {
     SOURCE_NUMBER=$number
     ((number / 10000 <= MAJOR)) ||
         fail "Backup $ID comes from PostgreSQL $version, and this Database is version $MAJOR; a backup goes into the same or a newer major, never into an older one." 4
-    mapfile -t FILES < <(manifest_files "$MANIFEST" | cut -d ' ' -f 2 | grep '^databases/')
+    mapfile -t FILES < <(manifest_files "$MANIFEST" | cut -d ' ' -f 3 | grep '^databases/')
     ((${#FILES[@]} > 0)) || fail "Backup $ID lists no database." 4
     NAMES=()
     for file in "${FILES[@]}"; do
@@ -130,11 +129,11 @@ connect() {
     local options='-c role=postgres -c default_transaction_read_only=off -c statement_timeout=0'
     options+=' -c lock_timeout=0 -c idle_in_transaction_session_timeout=0 -c standard_conforming_strings=on'
     while :; do
+        connect_as restore "$CREDENTIALS/restore-password"
+        export PGOPTIONS=$options
         if ! await_server "$deadline"; then
             fail "The server $SERVICE:$PORT did not answer within $WAIT_SECONDS seconds; is it up, and does its NetworkPolicy let restore pods in?"
         fi
-        connect_as restore "$CREDENTIALS/restore-password"
-        export PGOPTIONS=$options
         if state=$(ask postgres <<<"select pg_is_in_recovery(), current_setting('server_version_num')"); then
             [[ $state == t* ]] || break
             say "the server is a standby; waiting for its primary"
@@ -144,7 +143,7 @@ connect() {
             ! marker_written 2>/dev/null || done_already
         fi
         ((SECONDS < deadline)) ||
-            fail "Could not log in to $SERVICE:$PORT as restore within $WAIT_SECONDS seconds; the agent of the first member makes this role while the restore $RESTORE_ID is awaited: $(last_line "$WORK/said")"
+            fail "Could not log in to $SERVICE:$PORT as restore within $WAIT_SECONDS seconds; the agent of the first member makes this role while the restore $RESTORE_ID is awaited: $(cause "$WORK/said")"
         pause 3
     done
     number=${state#*$'\t'}
@@ -312,16 +311,17 @@ SQL
     ask postgres -v name="$1" <<<"select format('drop database %I with (force)', :'name') \\gexec"
 }
 
-# The entries of FILE that speak of the database itself: create, owner, settings, privileges.
+# The entries of FILE that speak of the database itself: creation, settings, privileges.
 database_entries() {
-    pg_restore --create --list "$1" | grep -E "^[0-9]+; [0-9]+ [0-9]+ ($2) " || :
+    pg_restore --create --list "$1" |
+        grep -E '^[0-9]+; [0-9]+ [0-9]+ (DATABASE|DATABASE PROPERTIES|(ACL|COMMENT|SECURITY LABEL) - DATABASE) '
 }
 
 # Makes an empty database with the settings of the archive, under a name of ours. Only the
 # archive's own name can be given to it at first, so somebody could come in at that moment.
 create_database() {
     local name=$1 file=$2 temporary=$3 try
-    database_entries "$file" 'DATABASE|DATABASE PROPERTIES|(ACL|COMMENT|SECURITY LABEL) - DATABASE' >"$WORK/entries"
+    database_entries "$file" >"$WORK/entries" || fail "The dump of database $name does not say how to create it."
     for ((try = 1; try <= 5; try++)); do
         ((try == 1)) || pause 1
         make_room "$name" || continue
@@ -365,11 +365,14 @@ load_postgres() {
     ) || fail_said "Database postgres could not be restored"
     POSTGRES_DONE=$(ask postgres <<<"select postgres_done from dbrender.restore_progress where attempt = '$ATTEMPT'") || POSTGRES_DONE=
     [[ $POSTGRES_DONE == t ]] || fail "Database postgres could not be restored; see the log of this container."
-    database_entries "$file" 'DATABASE PROPERTIES|(ACL|COMMENT|SECURITY LABEL) - DATABASE' >"$WORK/entries"
-    if [[ -s $WORK/entries ]]; then
-        run pg_restore --create --exit-on-error -w -L "$WORK/entries" -d "$(database postgres)" "$file" ||
-            fail_said "The settings of database postgres could not be restored"
+    # Its settings and privileges come only together with its creation, of which it has no need.
+    if ! database_entries "$file" >"$WORK/entries" ||
+        ! pg_restore --create -L "$WORK/entries" -f "$WORK/settings.sql" "$file" ||
+        ! sed -i '0,/^CREATE DATABASE "postgres" WITH /{//d}' "$WORK/settings.sql"; then
+        fail "The dump of database postgres does not tell its settings."
     fi
+    run psql -X -q -w -v ON_ERROR_STOP=1 -d "$(database postgres)" -o /dev/null -f "$WORK/settings.sql" ||
+        fail_said "The settings of database postgres could not be restored"
     run vacuumdb --analyze-only --quiet -w -d "$(database postgres)" || fail_said "Database postgres could not be analyzed"
 }
 

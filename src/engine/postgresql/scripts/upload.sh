@@ -82,6 +82,8 @@ main() {
     ID=$(list_ids "$BASE" | tail -n 1)
     [ -n "$ID" ] || fail "There is no backup in $BASE to upload."
     verify_sums "$BASE/$ID" || fail "The backup $ID is damaged before its upload: $problem."
+    # A listing first: what it says about wrong keys or a missing bucket can be understood.
+    list_bucket
     must "Could not upload $ID" copy --exclude /SHA256SUMS "$BASE/$ID" "$REMOTE/$ID"
     must "The bucket does not hold what was uploaded as $ID" \
         check --one-way --exclude /SHA256SUMS "$BASE/$ID" "$REMOTE/$ID"
