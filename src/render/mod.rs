@@ -6,9 +6,11 @@
 mod access;
 mod claim;
 mod config_map;
+#[expect(clippy::disallowed_types, reason = "a rendered Secret holds facts for clients and no password")]
 mod credentials;
 mod cron_job;
 mod job;
+#[expect(clippy::disallowed_types, reason = "a rendered Secret holds facts for clients and no password")]
 mod manifest_set;
 mod metadata;
 mod monitoring;
