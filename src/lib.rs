@@ -15,6 +15,8 @@ pub mod yaml;
 
 // I/O begins below this line.
 
+#[cfg(feature = "cli")]
+pub mod cli;
 #[cfg(feature = "cluster")]
 pub mod cluster;
 #[cfg(feature = "cli")]

@@ -9,7 +9,7 @@ pub use inputs::{Inputs, read, read_file};
 pub use platform::{PLATFORM_FILE, find_platform_file};
 
 /// What the system says about a failed operation, without its number.
-fn reason(error: &std::io::Error) -> String {
+pub(crate) fn reason(error: &std::io::Error) -> String {
     let text = error.to_string();
     match text.split_once(" (os error") {
         Some((words, _)) => words.to_owned(),

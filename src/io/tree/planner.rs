@@ -83,6 +83,7 @@ pub fn plan(existing: &Existing, mut wanted: Wanted, options: &Options, shown: &
         actions: Actions { leftovers: existing.leftovers.clone(), ..Actions::default() },
         problems: Problems::new(),
         used: BTreeSet::new(),
+        silent: false,
     };
     let folders = std::mem::take(&mut wanted.folders);
     let mut pruned = BTreeSet::new();
@@ -103,7 +104,10 @@ pub fn plan(existing: &Existing, mut wanted: Wanted, options: &Options, shown: &
     planner.kustomizations(existing, &folders, &pruned, wanted.scope.as_deref());
     for (path, files) in folders {
         match blocked(existing, &path) {
-            Some((place, found)) => planner.blocked(&path, place, found),
+            Some((place, found)) => {
+                planner.blocked(&path, place, found);
+                planner.folder(&path, None, files);
+            }
             None => planner.folder(&path, existing.folders.get(&path), files),
         }
     }
@@ -131,21 +135,32 @@ struct Planner<'a> {
     actions: Actions,
     problems: Problems,
     used: BTreeSet<String>,
+    /// Whether the files at hand have been reported already, all in one.
+    silent: bool,
 }
 
 impl Planner<'_> {
-    /// Plans one Database's folder. No files: it is removed.
+    /// Plans one Database's folder. No files: it is removed. What must not be touched is planned all the same, beside
+    /// the problem that keeps the plan from being carried out: so a comparison shows the whole difference.
     fn folder(&mut self, path: &str, existing: Option<&Folder>, files: BTreeMap<String, File>) {
         let fresh = existing.is_none();
         let empty = Folder::default();
         let existing = existing.unwrap_or(&empty);
-        let Some(lock) = self.lock(path, &existing.listing) else { return };
+        let lock = self.lock(path, &existing.listing);
+        // Without it every file looks foreign. That has been said in one sentence.
+        self.silent = lock.is_none();
+        self.change(path, fresh, existing, files, &lock.unwrap_or_default());
+        self.silent = false;
+    }
+
+    fn change(&mut self, path: &str, fresh: bool, existing: &Folder, files: BTreeMap<String, File>, lock: &Lock) {
         let mut change = Change { folder: path.to_owned(), fresh, ..Change::default() };
         let mut interim = Lock::default();
         let mut last = Lock::default();
         for name in lock.0.keys().filter(|name| !files.contains_key(*name)) {
             let found = existing.files.get(name);
-            if found.is_some() && self.may_replace(path, name, found, &lock) {
+            if let Some(found) = found {
+                self.judge_listed(path, name, found, lock);
                 change.remove.insert(name.clone());
                 interim.0.insert(name.clone(), lock.0[name].clone());
             }
@@ -154,26 +169,27 @@ impl Planner<'_> {
             last.list(&name, file.digest);
             interim.list(&name, file.digest);
             let found = existing.files.get(&name);
-            let same = matches!(found, Some(Found::File { digests, .. }) if digests.first() == Some(&file.digest));
-            if same {
+            // Named, but there may be nothing left to force.
+            self.is_forced(path, &name);
+            if matches!(found, Some(Found::File { digests, .. }) if digests.first() == Some(&file.digest)) {
                 self.actions.unchanged += 1;
-                // Named, but there is nothing left to force.
-                self.is_forced(path, &name);
-            } else if found.is_none() || self.may_replace(path, &name, found, &lock) {
-                // What is there now stays known as ours until it has been replaced. What is forced never was.
-                if let Some(entry) = lock.0.get(&name) {
-                    entry.digests.iter().for_each(|digest| interim.list(&name, *digest));
-                }
-                self.is_forced(path, &name);
-                change.write.insert(name, file.text);
+                continue;
             }
+            if let Some(found) = found {
+                self.judge_listed(path, &name, found, lock);
+            }
+            // What is there now stays known as ours until it has been replaced. What is forced never was.
+            if let Some(entry) = lock.0.get(&name) {
+                entry.digests.iter().for_each(|digest| interim.list(&name, *digest));
+            }
+            change.write.insert(name, file.text);
         }
         let lock_is_right = matches!(&existing.listing, Listing::Is(lock) if *lock == last);
         if lock_is_right && change.write.is_empty() && change.remove.is_empty() {
             return;
         }
         // Removing needs none: what is gone may be listed.
-        change.interim = (!fresh && !change.write.is_empty() && lock != interim).then(|| interim.text());
+        change.interim = (!fresh && !change.write.is_empty() && *lock != interim).then(|| interim.text());
         change.lock = (!last.0.is_empty()).then(|| last.text());
         self.actions.databases.push(change);
     }
@@ -198,31 +214,29 @@ impl Planner<'_> {
         None
     }
 
-    /// Whether a file that is there and not as wanted may be replaced or removed; if not, the problem is noted.
-    fn may_replace(&mut self, folder: &str, name: &str, found: Option<&Found>, lock: &Lock) -> bool {
+    /// Notes the problem when a file that is there and not as wanted may not be replaced or removed.
+    fn judge_listed(&mut self, folder: &str, name: &str, found: &Found, lock: &Lock) {
         let listed = lock.0.get(name);
         let ours = |digests: &[super::Digest]| {
             listed.is_some_and(|entry| digests.iter().any(|digest| entry.digests.contains(digest)))
         };
-        let unmodified = matches!(found, Some(Found::File { digests, .. }) if ours(digests));
-        self.judge(folder, name, found, listed.is_some(), unmodified)
+        let unmodified = matches!(found, Found::File { digests, .. } if ours(digests));
+        self.judge(folder, name, found, listed.is_some(), unmodified);
     }
 
-    fn judge(&mut self, folder: &str, name: &str, found: Option<&Found>, listed: bool, unmodified: bool) -> bool {
+    fn judge(&mut self, folder: &str, name: &str, found: &Found, listed: bool, unmodified: bool) {
         let forced = self.is_forced(folder, name);
         let (code, what) = match found {
-            None => return true,
-            Some(Found::Other) => (Code::ForeignFile, "is a folder or the like, where a file would be written"),
-            Some(_) if forced => return true,
-            Some(Found::Link) => (Code::ForeignFile, "is a link, and links are not followed"),
-            Some(Found::File { .. }) if unmodified => return true,
-            Some(Found::File { conflict: true, .. }) => (Code::ConflictMarker, "holds a merge conflict"),
-            Some(Found::File { .. }) if listed => (Code::EditedFile, "was edited by hand"),
-            Some(Found::File { .. }) => (Code::ForeignFile, "stands in the way and is not listed in dbrender.lock"),
+            Found::Other => (Code::ForeignFile, "is a folder or the like, where a file would be written"),
+            _ if forced => return,
+            Found::Link => (Code::ForeignFile, "is a link, and links are not followed"),
+            Found::File { .. } if unmodified => return,
+            Found::File { conflict: true, .. } => (Code::ConflictMarker, "holds a merge conflict"),
+            Found::File { .. } if listed => (Code::EditedFile, "was edited by hand"),
+            Found::File { .. } => (Code::ForeignFile, "stands in the way and is not listed in dbrender.lock"),
         };
         let path = format!("{folder}/{name}");
         self.report(code, folder, &path, what);
-        false
     }
 
     /// Plans `kustomization.yaml` of each namespace, from what its folders will hold.
@@ -272,7 +286,9 @@ impl Planner<'_> {
             // None is wanted, and what may be there is not ours.
             return;
         }
-        let Some(lock) = self.lock(name, &namespace.folder.listing) else { return };
+        let lock = self.lock(name, &namespace.folder.listing);
+        self.silent = lock.is_none();
+        let lock = lock.unwrap_or_default();
         let listed = lock.0.get(KUSTOMIZATION).is_some_and(|entry| entry.by_lines);
         let mut change = Change { folder: name.to_owned(), ..Change::default() };
         // Without the flag, one that somebody took away stays away.
@@ -286,9 +302,10 @@ impl Planner<'_> {
             _ => false,
         };
         let unmodified = listed && namespace.kustomization_is_ours;
-        if !same && !self.judge(name, KUSTOMIZATION, found, listed, unmodified) {
-            return;
+        if let Some(found) = found.filter(|_| !same) {
+            self.judge(name, KUSTOMIZATION, found, listed, unmodified);
         }
+        self.silent = false;
         // Named, but there may have been nothing left to force.
         self.is_forced(name, KUSTOMIZATION);
         let mut last = Lock::default();
@@ -347,6 +364,9 @@ impl Planner<'_> {
     }
 
     fn report(&mut self, code: Code, folder: &str, path: &str, what: &str) {
+        if self.silent {
+            return;
+        }
         let mut problem = Problem::new(code, FieldPath::root(), format!("{} {what}", (self.shown)(path)));
         problem.subject = folder.contains('/').then(|| folder.to_owned());
         self.problems.push(problem);

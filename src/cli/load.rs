@@ -1,0 +1,156 @@
+//! From paths to Plans: what every command does before its own work.
+
+use std::path::Path;
+
+use super::args::InputFlags;
+use super::tell::Tell;
+use crate::api::PlatformSettings;
+use crate::check::{self, Ground, Written};
+use crate::input::{self, Declared, Schemas, Source};
+use crate::io;
+use crate::io::tree::Owner;
+use crate::plan::Plan;
+use crate::problem::{Code, FieldPath, Problem, Problems};
+use crate::render;
+
+/// Everything that a run knows about its input.
+#[derive(Debug, Default)]
+pub(super) struct Loaded {
+    /// The texts that problems point into.
+    pub(super) sources: Vec<Source>,
+    /// Plans by namespace and name, whatever the order of files: complete only if no problem is an error.
+    pub(super) plans: Vec<Plan>,
+    /// Databases that the selector leaves out.
+    pub(super) left_out: Vec<Owner>,
+    /// Errors and warnings, by place.
+    pub(super) problems: Problems,
+    /// Databases found, with or without problems of their own.
+    pub(super) found: usize,
+    /// The problem that there is nothing to work on, for commands where that is one.
+    pub(super) nothing: Option<Problem>,
+}
+
+/// Reads, parses and checks. `output` is a folder that is no input.
+pub(super) fn load(flags: &InputFlags, output: Option<&Path>, tell: &Tell) -> Loaded {
+    let mut loaded = Loaded::default();
+    let schemas = Schemas::new();
+    let platform_file = flags.platform.clone().or_else(nearest_platform_file);
+    let ground = loaded.ground(flags, platform_file.as_deref(), &schemas, tell);
+
+    let leave_out: Vec<&Path> = output.into_iter().chain(platform_file.as_deref()).collect();
+    let inputs = io::read(&flags.paths, &leave_out, loaded.sources.len(), &mut loaded.problems);
+    let first = loaded.sources.len();
+    loaded.sources.extend(inputs.sources);
+
+    let mut databases = Vec::new();
+    let mut skipped = 0;
+    let before = loaded.problems.len();
+    for (position, source) in loaded.sources[first..].iter().enumerate() {
+        let parsed = input::parse(first + position, source, &schemas, &mut loaded.problems);
+        skipped += parsed.skipped;
+        databases.extend(parsed.databases);
+    }
+    tell.detail(|| {
+        let read = loaded.sources.len() - first;
+        format!("read {read} of {} files; {skipped} documents of other kinds", inputs.files)
+    });
+    loaded.found = databases.len();
+    let unread = loaded.problems.len() > before || loaded.problems.has_errors();
+    loaded.select_and_check(databases, flags, ground.as_ref());
+    if loaded.found == 0 && !unread {
+        let mut message = format!("no Database was found in {}", count(inputs.files, "file"));
+        if skipped > 0 {
+            message += &format!(", only {} of other kinds", count(skipped, "document"));
+        }
+        loaded.nothing = Some(Problem::new(Code::NothingFound, FieldPath::root(), message));
+    }
+    loaded.problems.sort();
+    loaded
+}
+
+fn nearest_platform_file() -> Option<std::path::PathBuf> {
+    let here = std::env::current_dir().ok()?;
+    let file = io::find_platform_file(&here)?;
+    // Shown as short as it can be: problems name it.
+    Some(file.strip_prefix(&here).map(Path::to_owned).unwrap_or(file))
+}
+
+impl Loaded {
+    /// The checked platform. `None`: there are problems with it.
+    fn ground(&mut self, flags: &InputFlags, file: Option<&Path>, schemas: &Schemas, tell: &Tell) -> Option<Ground> {
+        let Some(file) = file else {
+            tell.detail(|| "no platform file".to_owned());
+            if let Some(name) = &flags.env {
+                let message = format!("there is no platform file, so there is no environment {name:?}");
+                let problem = Problem::new(Code::UnknownEnvironment, FieldPath::root(), message);
+                self.problems.push(problem.with_hint("name the platform file with --platform"));
+                return None;
+            }
+            return check::ground(&PlatformSettings::default(), &mut self.problems);
+        };
+        tell.detail(|| format!("platform file {}", file.display()));
+        let index = self.sources.len();
+        match io::read_file(file, index) {
+            Ok(source) => self.sources.push(source),
+            Err(problem) => {
+                self.problems.push(problem);
+                return None;
+            }
+        }
+        let declared =
+            input::parse_platform(index, &self.sources[index], flags.env.as_deref(), schemas, &mut self.problems)?;
+        let mut problems = Problems::new();
+        let ground = check::ground(&declared.settings, &mut problems);
+        self.problems.extend(problems.into_iter().map(|problem| declared.locate(problem)));
+        ground
+    }
+
+    fn select_and_check(&mut self, databases: Vec<Declared>, flags: &InputFlags, ground: Option<&Ground>) {
+        let namespace = flags.namespace.as_deref();
+        let mut ready: Vec<(Plan, Declared)> = Vec::new();
+        let mut selected = 0;
+        for declared in databases {
+            let metadata = &declared.database.metadata;
+            let labels = metadata.labels.as_ref();
+            if let Some(selector) = &flags.selector
+                && !selector.selects(labels.unwrap_or(&Default::default()))
+            {
+                let name = metadata.name.as_deref().unwrap_or_default();
+                let namespace = metadata.namespace.as_deref().or(namespace).unwrap_or_default();
+                // Without usable names it owns no folder that could be kept.
+                self.left_out.extend(Owner::new(namespace, name).ok());
+                continue;
+            }
+            selected += 1;
+            let Some(ground) = ground else { continue };
+            let checked = check::check(&declared.database, ground, namespace);
+            self.problems.extend(checked.problems.into_iter().map(|problem| declared.locate(problem)));
+            if let Some(plan) = checked.plan {
+                ready.push((plan, declared));
+            }
+        }
+        if selected == 0 && self.found > 0 {
+            let message = format!("none of {} has the labels that -l asks for", count(self.found, "Database"));
+            self.nothing =
+                Some(Problem::new(Code::NothingFound, FieldPath::root(), message).with_hint("check the selector"));
+        }
+        let written: Vec<Written<'_>> = ready.iter().map(|(plan, declared)| written(plan, declared)).collect();
+        self.problems.extend(check::together(&written));
+        drop(written);
+        self.plans = ready.into_iter().map(|(plan, _)| plan).collect();
+        self.plans.sort_by(|a, b| (&a.namespace, &a.name).cmp(&(&b.namespace, &b.name)));
+    }
+}
+
+fn written<'a>(plan: &'a Plan, declared: &Declared) -> Written<'a> {
+    Written {
+        plan,
+        objects: render::names_of(&plan.name, plan.engine),
+        place: Some(declared.place(&FieldPath::of("metadata.name"))),
+    }
+}
+
+/// `1 file`, `2 files`.
+pub(super) fn count(number: usize, what: &str) -> String {
+    format!("{number} {what}{}", if number == 1 { "" } else { "s" })
+}

@@ -1,0 +1,50 @@
+//! The command line: one file per command. Arguments come in, an exit code goes out.
+#![expect(clippy::disallowed_methods, reason = "below the line: the terminal and the current folder are known here")]
+
+mod args;
+mod check;
+mod completion;
+mod crd;
+mod exit;
+mod explain;
+mod load;
+mod man;
+mod output;
+mod plain;
+mod render;
+mod schema;
+mod selector;
+mod tell;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use clap::Parser as _;
+
+use args::{Cli, Command};
+use exit::Exit;
+use tell::Tell;
+
+/// Runs `dbrender` with its arguments, the program's name first.
+#[must_use]
+pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let cli = match Cli::try_parse_from(arguments) {
+        Ok(cli) => cli,
+        Err(error) => {
+            // Help and version are results and go to stdout; a closed pipe is none of our business.
+            let _ = error.print();
+            return if error.use_stderr() { Exit::Invalid } else { Exit::Done }.into();
+        }
+    };
+    let tell = Tell::new(&cli.output);
+    match &cli.command {
+        Command::Render(args) => render::run(args, &tell),
+        Command::Check(args) => check::run(args, &tell),
+        Command::Crd(args) => crd::run(args, &tell),
+        Command::Schema(args) => schema::run(args, &tell),
+        Command::Explain(args) => explain::run(args, &tell),
+        Command::Completion(args) => completion::run(args, &tell),
+        Command::Man(args) => man::run(args, &tell),
+    }
+    .into()
+}

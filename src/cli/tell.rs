@@ -1,0 +1,78 @@
+//! Standard error: problems, and what was done.
+
+use std::io::Write;
+
+use anstream::{AutoStream, ColorChoice};
+
+use super::args::{Color, OutputFlags};
+use super::exit::Exit;
+use super::plain as report;
+use crate::input::Source;
+use crate::problem::{Problems, Severity};
+
+/// How much is said, and in which colours.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Tell {
+    flags: Level,
+    color: Color,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Level {
+    Quiet,
+    Normal,
+    Verbose,
+}
+
+impl Tell {
+    pub(super) fn new(flags: &OutputFlags) -> Tell {
+        let level = match (flags.quiet, flags.verbose) {
+            (true, _) => Level::Quiet,
+            (false, true) => Level::Verbose,
+            (false, false) => Level::Normal,
+        };
+        Tell { flags: level, color: flags.color }
+    }
+
+    /// Prints problems with the text around them and says which exit fits them.
+    pub(super) fn problems(&self, problems: &Problems, sources: &[Source]) -> Exit {
+        let shown: Problems =
+            problems.iter().filter(|p| self.flags > Level::Quiet || p.severity == Severity::Error).cloned().collect();
+        self.say(&report::text(&shown, sources, self.is_colored()));
+        Exit::of(problems)
+    }
+
+    /// Prints a line about what was done.
+    pub(super) fn summary(&self, line: &str) {
+        if self.flags > Level::Quiet {
+            self.say(&format!("{line}\n"));
+        }
+    }
+
+    /// Prints a line for who wants to know more.
+    pub(super) fn detail(&self, line: impl FnOnce() -> String) {
+        if self.flags == Level::Verbose {
+            self.say(&format!("{}\n", line()));
+        }
+    }
+
+    /// Prints what is wrong with the command line itself.
+    pub(super) fn usage(&self, message: &str) -> Exit {
+        self.say(&format!("error: {message}\n\nFor more information, try '--help'.\n"));
+        Exit::Invalid
+    }
+
+    fn is_colored(&self) -> bool {
+        match self.color {
+            Color::Always => true,
+            Color::Never => false,
+            // Knows terminals, NO_COLOR, CLICOLOR and CLICOLOR_FORCE.
+            Color::Auto => AutoStream::choice(&std::io::stderr()) != ColorChoice::Never,
+        }
+    }
+
+    fn say(&self, text: &str) {
+        // There is nobody left to tell when this fails.
+        let _ = std::io::stderr().lock().write_all(text.as_bytes());
+    }
+}
