@@ -11,6 +11,7 @@ pub mod input;
 pub mod plan;
 pub mod problem;
 pub mod render;
+pub mod report;
 pub mod yaml;
 
 // I/O begins below this line.

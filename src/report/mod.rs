@@ -1,0 +1,6 @@
+//! Everything that people and machines read of us, as text. A function of values: nothing here prints.
+
+mod changes;
+mod escape;
+
+pub use changes::{MARKER, TextOptions, Totals, View, github, html, json, junit, markdown, sarif, text};
