@@ -139,6 +139,17 @@ impl EngineName {
     }
 }
 
+impl EngineName {
+    /// Whether a person may choose the primary. Members of a replica set always elect it themselves.
+    #[must_use]
+    pub const fn has_manual_failover(self) -> bool {
+        match self {
+            EngineName::Postgresql | EngineName::Mysql => true,
+            EngineName::Mongodb => false,
+        }
+    }
+}
+
 /// One volume per member.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]

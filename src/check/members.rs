@@ -26,14 +26,12 @@ pub(super) fn check(subject: &Subject<'_>, out: &mut Problems) -> Members {
         out.report(Code::AboveLimit, spec("replicas"), message);
     }
     let replicas = replicas.unwrap_or(1);
-    if let Some(engine) = subject.engine {
-        if !engine.has_profile(profile) {
-            let message = format!("{} always elects its primary; failover: Manual is not possible", engine.title());
-            out.report(Code::ManualNotPossible, spec("failover"), message);
-        }
-        if let Some(reason) = engine.even_members(replicas) {
-            out.report(Code::EvenReplicas, spec("replicas"), reason);
-        }
+    if profile == Profile::Manual && !wanted.engine.has_manual_failover() {
+        let message = format!("{} always elects its primary; failover: Manual is not possible", wanted.engine.as_str());
+        out.report(Code::ManualNotPossible, spec("failover"), message);
+    }
+    if let Some(reason) = subject.engine.and_then(|engine| engine.even_members(replicas)) {
+        out.report(Code::EvenReplicas, spec("replicas"), reason);
     }
     if profile == Profile::Manual && replicas > 1 {
         let message = "failover: Manual: when the primary fails, writes stop until a person moves spec.primary";

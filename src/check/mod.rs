@@ -96,8 +96,10 @@ fn plan(subject: &Subject<'_>, flag: Option<&str>, out: &mut Problems) -> Option
     let access = access::check(subject, out);
     let service = access::service(subject, out);
     let scheduling = scheduling::check(subject, out);
-    let (engine, release) = (subject.engine?, subject.release?);
-    engine.check(spec, release.series, out);
+    let engine = subject.engine?;
+    engine.check(spec, out);
+    let release = subject.release?;
+    let parameters = engine.parameters(spec, release.series, out);
     Some(Plan {
         name: subject.name.to_owned(),
         namespace: subject.namespace.to_owned(),
@@ -115,7 +117,7 @@ fn plan(subject: &Subject<'_>, flag: Option<&str>, out: &mut Problems) -> Option
         force_primary,
         database: spec.database.clone(),
         username: spec.username.clone(),
-        parameters: spec.parameters.clone(),
+        parameters,
         credentials: credentials?,
         backup: backup?,
         restore,

@@ -12,8 +12,10 @@ pub use facts::{
     RunConfigMap, Size, StoredKey, Task, Volume, VolumeSource, uri_part,
 };
 
+use std::collections::BTreeMap;
+
 use crate::api::{DatabaseSpec, EngineName};
-use crate::plan::{Plan, Profile};
+use crate::plan::Plan;
 use crate::problem::Problems;
 
 /// What dbrender has to know about an engine, and nothing of Kubernetes.
@@ -27,11 +29,12 @@ pub trait Engine: Sync {
     /// Releases of an edition of the image catalog, oldest first. Empty when the edition does not exist.
     fn releases(&self, edition: u32) -> &'static [Release];
 
-    /// Whether the engine can run with this profile.
-    fn has_profile(&self, profile: Profile) -> bool;
+    /// Rules of just this engine: names and least sizes.
+    fn check(&self, spec: &DatabaseSpec, out: &mut Problems);
 
-    /// Rules of just this engine: names, parameters, least sizes.
-    fn check(&self, spec: &DatabaseSpec, series: &str, out: &mut Problems);
+    /// The user's settings, checked against a series of versions, under the server's own names and in one spelling, so
+    /// that equal settings are equal text.
+    fn parameters(&self, spec: &DatabaseSpec, series: &str, out: &mut Problems) -> BTreeMap<String, String>;
 
     /// What fails with this number of members because it is even. `None`: nothing.
     fn even_members(&self, replicas: u8) -> Option<&'static str>;

@@ -182,11 +182,6 @@ codes! {
         "The size must be a whole number of Gi or Ti above zero, as the CustomResourceDefinition says.",
         "write a size such as 100Gi"
     }
-    "DBR322" StorageTooSmall Error {
-        "storage.size is too small for the engine to start",
-        "The server's own files and its log need room before the first row is stored.",
-        "use at least the size that the message names"
-    }
     "DBR331" InvalidQuantity Error {
         "a value is no Kubernetes quantity",
         "The API server refuses it.",

@@ -2,9 +2,14 @@
 
 mod backup;
 mod configuration;
+mod limits;
+mod parameters;
 mod releases;
+mod reserved;
+mod rules;
 mod server;
 mod settings;
+mod value;
 
 use std::collections::BTreeMap;
 
@@ -40,11 +45,13 @@ impl Engine for PostgreSql {
         releases::of_edition(edition)
     }
 
-    fn has_profile(&self, _profile: Profile) -> bool {
-        true
+    fn check(&self, spec: &DatabaseSpec, out: &mut Problems) {
+        rules::check(spec, out);
     }
 
-    fn check(&self, _spec: &DatabaseSpec, _series: &str, _out: &mut Problems) {}
+    fn parameters(&self, spec: &DatabaseSpec, series: &str, out: &mut Problems) -> BTreeMap<String, String> {
+        rules::parameters(spec, series, out)
+    }
 
     fn even_members(&self, replicas: u8) -> Option<&'static str> {
         // Members do not vote: with four or six of them nothing fails that does not with three or five.
@@ -53,8 +60,8 @@ impl Engine for PostgreSql {
         )
     }
 
-    fn standby_settings(&self, _spec: &DatabaseSpec) -> Vec<(&'static str, i64)> {
-        Vec::new()
+    fn standby_settings(&self, spec: &DatabaseSpec) -> Vec<(&'static str, i64)> {
+        rules::standby_settings(spec)
     }
 
     fn exporter_image(&self, edition: u32) -> &'static str {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
+use super::parameters::restart_needed;
 use crate::api::Replication;
 use crate::plan::{Plan, Profile};
 
@@ -16,6 +17,21 @@ const RETRY_TIMEOUT: u32 = 10;
 /// Bytes of log that a standby may lack and still be elected in asynchronous mode.
 const MAXIMUM_LAG_ON_FAILOVER: u64 = MIB;
 
+/// Settings that follow from nothing. The rules for changes count with them where the user says nothing.
+pub(super) const FIXED: [(&str, &str); 11] = [
+    ("archive_mode", "off"),
+    ("dynamic_shared_memory_type", "posix"),
+    ("hot_standby", "on"),
+    ("log_checkpoints", "on"),
+    ("logging_collector", "off"),
+    ("max_connections", "100"),
+    ("max_replication_slots", "16"),
+    ("max_wal_senders", "16"),
+    ("password_encryption", "scram-sha-256"),
+    ("wal_level", "replica"),
+    ("wal_log_hints", "on"),
+];
+
 /// Every setting that is rendered, by name; the user's value wins.
 ///
 /// `shared_buffers` is a quarter of the memory and `effective_cache_size` three quarters, as the manual advises. What is
@@ -23,27 +39,17 @@ const MAXIMUM_LAG_ON_FAILOVER: u64 = MIB;
 pub(super) fn all(plan: &Plan) -> BTreeMap<String, String> {
     let memory = plan.memory.bytes().unwrap_or(0);
     let volume = plan.storage.size.bytes().unwrap_or(0);
-    let ours: [(&str, String); 17] = [
-        ("archive_mode", "off".to_owned()),
-        ("dynamic_shared_memory_type", "posix".to_owned()),
+    let follow: [(&str, String); 6] = [
         ("effective_cache_size", mebibytes(memory / 4 * 3)),
-        ("hot_standby", "on".to_owned()),
-        ("log_checkpoints", "on".to_owned()),
-        ("logging_collector", "off".to_owned()),
         ("maintenance_work_mem", mebibytes((memory / 16).clamp(16 * MIB, 1024 * MIB))),
-        ("max_connections", "100".to_owned()),
-        ("max_replication_slots", "16".to_owned()),
         ("max_slot_wal_keep_size", mebibytes((volume / 10).max(128 * MIB))),
-        ("max_wal_senders", "16".to_owned()),
         ("max_wal_size", mebibytes((volume / 10).clamp(128 * MIB, 4096 * MIB))),
-        ("password_encryption", "scram-sha-256".to_owned()),
         ("shared_buffers", mebibytes(memory / 4)),
         ("wal_keep_size", mebibytes((volume / 20).clamp(64 * MIB, 512 * MIB))),
-        ("wal_level", "replica".to_owned()),
-        ("wal_log_hints", "on".to_owned()),
     ];
+    let fixed = FIXED.iter().map(|(name, value)| (*name, (*value).to_owned()));
     let mut settings: BTreeMap<String, String> =
-        ours.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+        fixed.chain(follow).map(|(name, value)| (name.to_owned(), value)).collect();
     if plan.tls_secret.is_some() {
         for (name, value) in [
             ("ssl", "on"),
@@ -67,10 +73,6 @@ pub(super) fn needing_restart(plan: &Plan) -> BTreeMap<String, String> {
         Profile::Automatic => BTreeMap::new(),
         Profile::Manual => all(plan).into_iter().filter(|(name, _)| restart_needed(name)).collect(),
     }
-}
-
-fn restart_needed(_name: &str) -> bool {
-    true
 }
 
 /// Patroni's dynamic configuration as one line of JSON.
