@@ -8,9 +8,11 @@
 //! Both are functions of their arguments, and hostile text ends with an error within the given [`Limits`].
 
 mod json;
+mod merge;
 mod node;
 mod read;
 mod scalar;
+mod strict;
 mod syntax;
 mod text;
 mod tree;

@@ -18,7 +18,6 @@ pub struct Document {
 
 /// How much a text may ask for. What goes beyond is a problem, never a crash.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
 pub struct Limits {
     /// Bytes of the text.
     pub bytes: usize,

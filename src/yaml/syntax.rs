@@ -1,6 +1,4 @@
-//! Errors of the parser in the user's words, and what the parser takes although Kubernetes does not.
-
-use std::ops::Range;
+//! Errors of the parser in the user's words.
 
 use granit_parser::{ErrorKind, ScanError};
 
@@ -58,6 +56,20 @@ fn words(kind: &ErrorKind) -> (ReadErrorKind, String, Option<&'static str>) {
                 ReadErrorKind::Directive,
                 "Kubernetes refuses directives such as %YAML".to_owned(),
                 Some("remove the line; text that begins with % needs quotes"),
+            );
+        }
+        K::ExpectedDocumentStart => {
+            return (
+                ReadErrorKind::AfterEnd,
+                "the document has ended before this line; Kubernetes drops the rest without a word".to_owned(),
+                Some("check the indentation, or begin a document with --- in a line of its own"),
+            );
+        }
+        K::BomInsideDocument => {
+            return (
+                ReadErrorKind::Character,
+                "a byte order mark stands inside the document".to_owned(),
+                Some("remove the invisible character U+FEFF"),
             );
         }
         K::TabNotAllowed
@@ -140,15 +152,13 @@ fn words(kind: &ErrorKind) -> (ReadErrorKind, String, Option<&'static str>) {
         | K::InvalidQuotedScalarIndent
         | K::InvalidFlowScalarIndent
         | K::InvalidBlockScalarIndent => ("the indentation does not fit the lines above", None),
+        K::PlainScalarStartsWithDashFlowIndicator => ("a lone `-` inside brackets needs quotes", None),
         K::CommentNotSeparated => ("a blank is missing before #", None),
         K::CommentInterceptedScalar => ("a comment interrupts a value of several lines", None),
         K::InvalidBlockScalarHeader | K::ZeroBlockScalarIndent => {
             ("the block begins with something other than | or > and -, + or a digit", None)
         }
         K::MissingAnchorOrAliasName => ("a name is missing", Some("text that begins with & or * needs quotes")),
-        K::BomInsideDocument => {
-            ("a byte order mark stands inside the document", Some("remove the invisible character U+FEFF"))
-        }
         K::InvalidDocumentEnd => ("something stands behind ... in the same line", None),
         _ => ("this is not YAML", Some("check the indentation and the quotes")),
     };
@@ -174,45 +184,4 @@ fn template(text: &str, at: usize) -> Option<usize> {
     let line = text[..at].rfind('\n').map_or(0, |found| found + 1);
     let before = text[..line.saturating_sub(1)].rfind('\n').map_or(0, |found| found + 1);
     text[before..end].find("{{").map(|found| before + found)
-}
-
-/// An escape that the parser knows and Kubernetes does not: `\/` and halves of surrogate pairs. `raw` is the scalar
-/// with its quotes, at `start` of the whole text.
-pub(super) fn foreign_escape(raw: &str, start: usize) -> Option<ReadError> {
-    let bytes = raw.as_bytes();
-    let mut at = 0;
-    while let Some(found) = bytes[at..].iter().position(|byte| *byte == b'\\') {
-        at += found;
-        let length = match bytes.get(at + 1) {
-            Some(b'/') => 2,
-            Some(b'u')
-                if matches!(
-                    bytes.get(at + 2..at + 4),
-                    Some([b'd' | b'D', b'8'..=b'9' | b'a'..=b'f' | b'A'..=b'F'])
-                ) =>
-            {
-                6
-            }
-            _ => {
-                at += 2;
-                continue;
-            }
-        };
-        let end = (at + length).min(raw.len());
-        let span: Range<usize> = start + at..start + end;
-        return Some(ReadError {
-            span,
-            kind: ReadErrorKind::Escape,
-            message: format!(
-                "Kubernetes does not know {} in YAML, only in JSON",
-                raw.get(at..end).unwrap_or("this escape")
-            ),
-            hint: Some(if length == 2 {
-                "write / without the backslash".to_owned()
-            } else {
-                "write the character itself, or \\U and eight digits".to_owned()
-            }),
-        });
-    }
-    None
 }

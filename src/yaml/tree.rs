@@ -5,11 +5,13 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use granit_parser::{Event, Parser, ScalarStyle};
+use granit_parser::{Event, Parser, ScalarStyle, StructureStyle};
 
+use super::merge::Entries;
 use super::node::{Entry, Key, Kind, Node};
 use super::read::{Limits, ReadError, ReadErrorKind};
 use super::scalar::{self, Tag};
+use super::strict::{self, Zone, ZoneKind};
 use super::syntax;
 
 /// What is left of the [`Limits`] while a text is read.
@@ -23,11 +25,6 @@ pub(super) struct Budget {
 impl Budget {
     pub(super) fn new(limits: &Limits) -> Self {
         Budget { limits: *limits, nodes: limits.nodes, alias_nodes: limits.alias_nodes }
-    }
-
-    /// The depth that collections may have.
-    pub(super) fn depth(&self) -> usize {
-        self.limits.depth
     }
 
     /// Counts `count` values at `span`.
@@ -70,15 +67,20 @@ struct Value {
     node: Node,
     /// Collections inside each other; 0 for a scalar.
     height: usize,
-    /// It stands there as an alias.
-    alias: bool,
+    role: Role,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Role {
+    Written,
+    Alias,
     /// The plain key `<<`.
-    merge: bool,
+    MergeKey,
 }
 
 impl Value {
-    fn scalar(kind: Kind, span: Range<usize>) -> Self {
-        Value { node: Node { kind, span }, height: 0, alias: false, merge: false }
+    fn scalar(kind: Kind, span: &Range<usize>) -> Self {
+        Value { node: Node { kind, span: span.clone() }, height: 0, role: Role::Written }
     }
 }
 
@@ -87,12 +89,13 @@ struct Frame {
     start: usize,
     anchor: usize,
     height: usize,
+    brackets: bool,
     content: Content,
 }
 
 enum Content {
     Sequence(Vec<Node>),
-    Mapping { entries: Vec<Entry>, key: PendingKey, merged: Option<Merged> },
+    Mapping { entries: Entries, key: PendingKey },
 }
 
 /// What stands left of the next value of a mapping.
@@ -104,16 +107,18 @@ enum PendingKey {
     Broken,
 }
 
-/// Which entries of a mapping came in by `<<`: they give way, the others are duplicates.
-struct Merged {
-    from_merge: Vec<bool>,
-    places: BTreeMap<String, usize>,
-}
-
 struct Anchor {
     node: Node,
     height: usize,
     size: usize,
+}
+
+/// A scalar as the parser gives it. Its place is in the document, not in the whole text.
+struct Written<'e> {
+    text: Cow<'e, str>,
+    style: ScalarStyle,
+    tag: Option<Cow<'e, granit_parser::Tag>>,
+    place: Range<usize>,
 }
 
 struct Tree<'a> {
@@ -125,76 +130,97 @@ struct Tree<'a> {
     anchors: BTreeMap<usize, Anchor>,
     root: Option<Node>,
     errors: Vec<ReadError>,
+    /// The key that was read last, if nothing was read since.
+    key: Option<Range<usize>>,
+    /// Kept only if there is a tab in the text.
+    zones: Option<Vec<Zone>>,
 }
 
 /// Reads the one document in `text`, which stands at `start` of the whole text. Nothing if it is empty.
 pub(super) fn read(text: &str, start: usize, budget: &mut Budget) -> Result<Option<Node>, Vec<ReadError>> {
-    let mut options = granit_parser::options! {
-        disallow_directives: true,
-        flow_nesting_limit: budget.depth(),
-        block_nesting_limit: budget.depth(),
+    let mut tree = Tree {
+        text,
+        start,
+        budget,
+        frames: Vec::new(),
+        anchors: BTreeMap::new(),
+        root: None,
+        errors: Vec::new(),
+        key: None,
+        zones: text.contains('\t').then(Vec::new),
     };
-    options.set_emit_comments(false);
-    let parser = Parser::new_from_str_with_options(text, options);
-    let mut tree =
-        Tree { text, start, budget, frames: Vec::new(), anchors: BTreeMap::new(), root: None, errors: Vec::new() };
-    let mut documents = 0;
-    for next in parser {
-        let (event, span) = match next {
-            Ok((event, span)) => (event, span.byte_range().unwrap_or(0..0)),
-            Err(error) => {
-                tree.errors.push(syntax::error(text, start, &error));
-                return Err(tree.errors);
-            }
-        };
-        if matches!(event, Event::DocumentStart(..)) {
-            documents += 1;
-            if documents > 1 {
-                let end = start + text.trim_end().len();
-                tree.errors.push(ReadError {
-                    span: (start + span.start).min(end)..end,
-                    kind: ReadErrorKind::AfterEnd,
-                    message: "Kubernetes drops the text behind the end of the document without a word".to_owned(),
-                    hint: Some("begin the next document with --- in a line of its own".to_owned()),
-                });
-                return Err(tree.errors);
-            }
-            continue;
-        }
-        if let Err(error) = tree.event(event, span) {
-            tree.errors.push(error);
-            return Err(tree.errors);
-        }
+    if let Err(error) = tree.run() {
+        tree.errors.push(error);
     }
     if tree.errors.is_empty() { Ok(tree.root) } else { Err(tree.errors) }
 }
 
 impl Tree<'_> {
     /// An `Err` ends the document; problems of single values are kept in `errors`.
-    fn event(&mut self, event: Event<'_>, local: Range<usize>) -> Result<(), ReadError> {
-        let span = self.start + local.start..self.start + local.end;
-        match event {
-            Event::Scalar(text, style, anchor, tag) => {
-                self.budget.spend(1, &span)?;
-                let as_key = self.expects_key();
-                if as_key && anchor != 0 {
-                    // An alias repeats what was written, so `&a 1.10: x` is a number there and text here.
-                    let value = self.scalar(text.clone(), style, tag.as_deref(), &span, &local, false)?;
-                    self.anchor(&value, anchor)?;
+    fn run(&mut self) -> Result<(), ReadError> {
+        self.refuse(strict::prefix(self.text))?;
+        let depth = self.budget.limits.depth;
+        let mut options = granit_parser::options! {
+            disallow_directives: true,
+            emit_anchor_events: true,
+            flow_nesting_limit: depth,
+            block_nesting_limit: depth,
+        };
+        options.set_emit_comments(false);
+        let mut documents = 0;
+        for next in Parser::new_from_str_with_options(self.text, options) {
+            let (event, span) = next.map_err(|error| syntax::error(self.text, self.start, &error))?;
+            let place = span.byte_range().unwrap_or(0..0);
+            if let Some(tag) = span.tag_span().and_then(|span| span.byte_range()) {
+                self.refuse(strict::tag_end(self.text, &tag))?;
+                if self.expects_key() && matches!(event, Event::Scalar(..)) {
+                    self.refuse(strict::key_of_lines(self.text, &(tag.start..place.end)))?;
                 }
-                let value = self.scalar(text, style, tag.as_deref(), &span, &local, as_key)?;
-                self.value(value, if as_key { 0 } else { anchor })
             }
-            Event::SequenceStart(_, anchor, tag) => {
-                self.collection_tag(tag.as_deref(), "seq", &span);
-                self.open(Content::Sequence(Vec::new()), anchor, span)
+            if matches!(event, Event::DocumentStart(..)) {
+                documents += 1;
+                if documents > 1 {
+                    let end = self.text.trim_end().len();
+                    return Err(ReadError {
+                        span: self.whole(&(place.start.min(end)..end)),
+                        kind: ReadErrorKind::AfterEnd,
+                        message: "Kubernetes drops the text behind the end of the document without a word".to_owned(),
+                        hint: Some("begin the next document with --- in a line of its own".to_owned()),
+                    });
+                }
+                continue;
             }
-            Event::MappingStart(_, anchor, tag) => {
-                self.collection_tag(tag.as_deref(), "map", &span);
-                self.open(Content::Mapping { entries: Vec::new(), key: PendingKey::None, merged: None }, anchor, span)
+            self.event(event, place)?;
+        }
+        let zones = self.zones.take().unwrap_or_default();
+        self.refuse(strict::tab(self.text, &zones))
+    }
+
+    fn event(&mut self, event: Event<'_>, place: Range<usize>) -> Result<(), ReadError> {
+        match event {
+            Event::Scalar(text, style, anchor, tag) => self.scalar(&Written { text, style, tag, place }, anchor),
+            Event::SequenceStart(style, anchor, tag) => {
+                let place = if style == StructureStyle::Block { self.from_dash(place) } else { place };
+                self.collection_tag(tag.as_deref(), "seq", &place);
+                self.open(Content::Sequence(Vec::new()), style, anchor, &place)
             }
-            Event::SequenceEnd | Event::MappingEnd => self.close(span.end),
+            Event::MappingStart(style, anchor, tag) => {
+                self.collection_tag(tag.as_deref(), "map", &place);
+                let content = Content::Mapping { entries: Entries::default(), key: PendingKey::None };
+                self.open(content, style, anchor, &place)
+            }
+            Event::SequenceEnd | Event::MappingEnd => self.close(place.end),
+            Event::Anchor(..) => {
+                self.refuse(strict::anchor_name(self.text, &place))?;
+                // The event stands behind the one of the node that it names.
+                match self.key.take() {
+                    Some(key) => self.refuse(strict::key_of_lines(self.text, &(place.start..key.end))),
+                    None => Ok(()),
+                }
+            }
             Event::Alias(id) => {
+                self.refuse(strict::anchor_name(self.text, &place))?;
+                let span = self.whole(&place);
                 let Some(anchor) = self.anchors.get(&id) else {
                     return Err(ReadError {
                         span,
@@ -205,17 +231,25 @@ impl Tree<'_> {
                 };
                 self.budget.spend_alias(anchor.size, &span)?;
                 let node = Node { kind: anchor.node.kind.clone(), span };
-                let value = Value { node, height: anchor.height, alias: true, merge: false };
-                self.value(value, 0)
+                self.value(Value { node, height: anchor.height, role: Role::Alias }, 0)
             }
             _ => Ok(()),
         }
     }
 
-    fn open(&mut self, content: Content, anchor: usize, span: Range<usize>) -> Result<(), ReadError> {
+    fn open(
+        &mut self,
+        content: Content,
+        style: StructureStyle,
+        anchor: usize,
+        place: &Range<usize>,
+    ) -> Result<(), ReadError> {
+        let span = self.whole(place);
+        self.key = None;
         self.budget.spend(1, &span)?;
         self.budget.check_depth(self.frames.len() + 1, &span)?;
-        self.frames.push(Frame { start: span.start, anchor, height: 1, content });
+        let brackets = style == StructureStyle::Flow;
+        self.frames.push(Frame { start: span.start, anchor, height: 1, brackets, content });
         Ok(())
     }
 
@@ -228,26 +262,20 @@ impl Tree<'_> {
             }
             Content::Mapping { entries, .. } => {
                 let last = entries.last().map(|entry| entry.value.span.end.max(entry.key.span.end));
-                (Kind::Mapping(entries), last)
+                (Kind::Mapping(entries.into_list()), last)
             }
         };
-        // A block collection ends where the next token begins; its last value is the better end.
-        let closed_by_bracket = self.text.as_bytes()[..end.saturating_sub(self.start).min(self.text.len())]
-            .last()
-            .is_some_and(|byte| matches!(byte, b']' | b'}'));
-        let end = if closed_by_bracket { end } else { last.unwrap_or(end) };
-        let node = Node { kind, span: frame.start..end.max(frame.start) };
-        self.value(Value { node, height: frame.height, alias: false, merge: false }, frame.anchor)
-    }
-
-    /// Keeps a copy of the value for the aliases of `anchor`, unless that is 0.
-    fn anchor(&mut self, value: &Value, anchor: usize) -> Result<(), ReadError> {
-        if anchor != 0 {
-            let size = size(&value.node);
-            self.budget.spend(size, &value.node.span)?;
-            self.anchors.insert(anchor, Anchor { node: value.node.clone(), height: value.height, size });
-        }
-        Ok(())
+        let end = self.start + end;
+        let span = if frame.brackets {
+            if !self.in_brackets() {
+                self.zone(frame.start - self.start..end - self.start, ZoneKind::Brackets);
+            }
+            frame.start..end
+        } else {
+            // The parser ends a block collection where the next token begins; its last value is the better end.
+            frame.start..last.unwrap_or(end).max(frame.start)
+        };
+        self.value(Value { node: Node { kind, span }, height: frame.height, role: Role::Written }, frame.anchor)
     }
 
     /// Puts a finished value where it belongs.
@@ -262,19 +290,16 @@ impl Tree<'_> {
         frame.height = frame.height.max(value.height + 1);
         match &mut frame.content {
             Content::Sequence(items) => items.push(value.node),
-            Content::Mapping { entries, key, merged } => match std::mem::replace(key, PendingKey::None) {
+            Content::Mapping { entries, key } => match std::mem::replace(key, PendingKey::None) {
                 PendingKey::None => {
-                    *key = match pending_key(value) {
-                        Ok(key) => key,
-                        Err(error) => {
-                            self.errors.push(syntax::template_key(self.text, self.start, error));
-                            PendingKey::Broken
-                        }
-                    }
+                    *key = pending_key(value).unwrap_or_else(|error| {
+                        self.errors.push(syntax::template_key(self.text, self.start, error));
+                        PendingKey::Broken
+                    });
                 }
-                PendingKey::Key(name) => push_entry(entries, merged, Entry { key: name, value: value.node }),
+                PendingKey::Key(key) => entries.push(Entry { key, value: value.node }),
                 PendingKey::Merge => {
-                    if let Err(error) = merge(entries, merged, value) {
+                    if let Err(error) = entries.merge(value.node, value.role == Role::Alias) {
                         self.errors.push(error);
                     }
                 }
@@ -284,61 +309,96 @@ impl Tree<'_> {
         Ok(())
     }
 
-    fn scalar(
-        &mut self,
-        text: Cow<'_, str>,
-        style: ScalarStyle,
-        tag: Option<&granit_parser::Tag>,
-        span: &Range<usize>,
-        local: &Range<usize>,
-        as_key: bool,
-    ) -> Result<Value, ReadError> {
-        if style == ScalarStyle::DoubleQuoted
-            && let Some(error) = self.text.get(local.clone()).and_then(|raw| syntax::foreign_escape(raw, span.start))
-        {
-            return Err(error);
+    /// Keeps a copy of the value for the aliases of `anchor`, unless that is 0.
+    fn anchor(&mut self, value: &Value, anchor: usize) -> Result<(), ReadError> {
+        if anchor != 0 {
+            let size = size(&value.node);
+            self.budget.spend(size, &value.node.span)?;
+            self.anchors.insert(anchor, Anchor { node: value.node.clone(), height: value.height, size });
+        }
+        Ok(())
+    }
+
+    fn scalar(&mut self, written: &Written<'_>, anchor: usize) -> Result<(), ReadError> {
+        let as_key = self.expects_key();
+        let place = &written.place;
+        self.budget.spend(1, &self.whole(place))?;
+        match written.style {
+            ScalarStyle::Plain => {
+                if self.in_brackets() {
+                    self.refuse(strict::plain_in_brackets(self.text, place))?;
+                }
+                self.zone(place.clone(), ZoneKind::Plain);
+            }
+            ScalarStyle::SingleQuoted => self.zone(place.clone(), ZoneKind::Quoted),
+            ScalarStyle::DoubleQuoted => {
+                self.refuse(strict::escape(self.text, place))?;
+                self.zone(place.clone(), ZoneKind::Quoted);
+            }
+            ScalarStyle::Literal | ScalarStyle::Folded => self.zone(place.clone(), ZoneKind::Block),
+        }
+        self.key = None;
+        if as_key && !matches!(written.style, ScalarStyle::Literal | ScalarStyle::Folded) {
+            self.refuse(strict::key_of_lines(self.text, place))?;
+            self.key = Some(place.clone());
+        }
+        if as_key && anchor != 0 {
+            // An alias repeats what was written, so `&a 1.10: x` is a number there and text here.
+            let value = self.resolve(written, false);
+            self.anchor(&value, anchor)?;
+        }
+        let value = self.resolve(written, as_key);
+        self.value(value, if as_key { 0 } else { anchor })
+    }
+
+    /// The value of a scalar. With a problem, which is kept, it is null.
+    fn resolve(&mut self, written: &Written<'_>, as_key: bool) -> Value {
+        let Written { text, style, tag, place } = written;
+        let end = match style {
+            ScalarStyle::Literal | ScalarStyle::Folded => {
+                place.start + self.text[place.clone()].trim_end_matches(['\n', '\r', ' ']).len()
+            }
+            _ => place.end,
+        };
+        let span = self.start + place.start..self.start + end;
+        let plain = *style == ScalarStyle::Plain;
+        if as_key && plain && tag.is_none() && text == "<<" {
+            return Value { role: Role::MergeKey, ..Value::scalar(Kind::Null, &span) };
         }
         let known = match tag {
-            None if style == ScalarStyle::Plain => None,
+            None if plain => None,
             None => Some(Tag::Str),
             Some(tag) => match scalar_tag(tag) {
                 Some(known) => Some(known),
                 None => {
-                    self.errors.push(unknown_tag(tag, span));
-                    return Ok(Value::scalar(Kind::Null, span.clone()));
+                    self.errors.push(unknown_tag(tag, &span));
+                    return Value::scalar(Kind::Null, &span);
                 }
             },
         };
-        if as_key && tag.is_none() && style == ScalarStyle::Plain && text == "<<" {
-            let node = Node { kind: Kind::Null, span: span.clone() };
-            return Ok(Value { node, height: 0, alias: false, merge: true });
-        }
         if known == Some(Tag::Str) {
-            return Ok(Value::scalar(Kind::String(text.into_owned()), span.clone()));
+            return Value::scalar(Kind::String(text.as_ref().to_owned()), &span);
         }
-        let Some(resolved) = scalar::resolve(&text, known) else {
-            self.errors.push(ReadError {
-                kind: ReadErrorKind::Tag,
-                message: format!("`{}` is no {}", short(&text), known.map_or("value", Tag::text)),
-                hint: Some("remove the tag".to_owned()),
-                span: span.clone(),
-            });
-            return Ok(Value::scalar(Kind::Null, span.clone()));
+        let problem = |kind, message, hint: String| ReadError { span: span.clone(), kind, message, hint: Some(hint) };
+        let Some(resolved) = scalar::resolve(text, known) else {
+            let message = format!("`{}` is no {}", short(text), known.map_or("value", Tag::text));
+            self.errors.push(problem(ReadErrorKind::Tag, message, "remove the tag".to_owned()));
+            return Value::scalar(Kind::Null, &span);
         };
         if as_key {
-            let kind = scalar::key(resolved, &text).map_or(Kind::Null, Kind::String);
-            return Ok(Value::scalar(kind, span.clone()));
+            let key = scalar::key(resolved, text);
+            return Value::scalar(key.map_or(Kind::Null, Kind::String), &span);
         }
-        let kind = scalar::kind(resolved, &text).unwrap_or_else(|| {
-            self.errors.push(ReadError {
-                kind: ReadErrorKind::Number,
-                message: format!("`{text}` is a number that JSON does not have"),
-                hint: Some(format!("write \"{text}\" if it is meant as text")),
-                span: span.clone(),
-            });
+        let kind = scalar::kind(resolved, text).unwrap_or_else(|| {
+            let message = format!("`{text}` is a number that JSON does not have");
+            self.errors.push(problem(
+                ReadErrorKind::Number,
+                message,
+                format!("write \"{text}\" if it is meant as text"),
+            ));
             Kind::Null
         });
-        Ok(Value::scalar(kind, span.clone()))
+        Value::scalar(kind, &span)
     }
 
     /// The next value is the key of a mapping.
@@ -346,11 +406,43 @@ impl Tree<'_> {
         matches!(self.frames.last(), Some(Frame { content: Content::Mapping { key: PendingKey::None, .. }, .. }))
     }
 
-    fn collection_tag(&mut self, tag: Option<&granit_parser::Tag>, fitting: &str, span: &Range<usize>) {
+    fn in_brackets(&self) -> bool {
+        self.frames.last().is_some_and(|frame| frame.brackets)
+    }
+
+    /// Remembers a part in which tabs are harmless. Inside brackets the brackets are the part.
+    fn zone(&mut self, span: Range<usize>, kind: ZoneKind) {
+        if !self.in_brackets()
+            && let Some(zones) = &mut self.zones
+        {
+            zones.push(Zone { span, kind });
+        }
+    }
+
+    /// A place in the document as a place in the whole text.
+    fn whole(&self, place: &Range<usize>) -> Range<usize> {
+        self.start + place.start..self.start + place.end
+    }
+
+    /// Ends the document with the error, whose place is in the document.
+    fn refuse(&self, error: Option<ReadError>) -> Result<(), ReadError> {
+        match error {
+            Some(error) => Err(ReadError { span: self.whole(&error.span), ..error }),
+            None => Ok(()),
+        }
+    }
+
+    /// A list as a block begins with its dash; for the parser it begins behind it.
+    fn from_dash(&self, place: Range<usize>) -> Range<usize> {
+        let before = self.text[..place.start].trim_end();
+        if before.ends_with('-') { before.len() - 1..place.end } else { place }
+    }
+
+    fn collection_tag(&mut self, tag: Option<&granit_parser::Tag>, fitting: &str, place: &Range<usize>) {
         if let Some(tag) = tag
             && tag.core_suffix() != Some(fitting)
         {
-            self.errors.push(unknown_tag(tag, span));
+            self.errors.push(unknown_tag(tag, &self.whole(place)));
         }
     }
 }
@@ -378,7 +470,7 @@ fn unknown_tag(tag: &granit_parser::Tag, span: &Range<usize>) -> ReadError {
 }
 
 fn pending_key(value: Value) -> Result<PendingKey, ReadError> {
-    if value.merge {
+    if value.role == Role::MergeKey {
         return Ok(PendingKey::Merge);
     }
     let span = value.node.span;
@@ -396,63 +488,6 @@ fn pending_key(value: Value) -> Result<PendingKey, ReadError> {
         message: message.to_owned(),
         hint: Some("put the key into quotes if it is meant as text".to_owned()),
     })
-}
-
-fn push_entry(entries: &mut Vec<Entry>, merged: &mut Option<Merged>, entry: Entry) {
-    if let Some(merged) = merged {
-        if let Some(&place) = merged.places.get(&entry.key.text)
-            && merged.from_merge[place]
-        {
-            merged.from_merge[place] = false;
-            entries[place] = entry;
-            return;
-        }
-        merged.places.insert(entry.key.text.clone(), entries.len());
-        merged.from_merge.push(false);
-    }
-    entries.push(entry);
-}
-
-/// Takes the entries of `value` into the mapping. A key that is already there gets the merged value: so does the
-/// reader of Kubernetes, which sets keys one after the other in the order of the text.
-fn merge(entries: &mut Vec<Entry>, merged: &mut Option<Merged>, value: Value) -> Result<(), ReadError> {
-    let wrong = |span: Range<usize>| ReadError {
-        span,
-        kind: ReadErrorKind::Merge,
-        message: "<< takes a mapping, an alias of a mapping, or a list of these".to_owned(),
-        hint: Some("write \"<<\" in quotes if it is meant as a key".to_owned()),
-    };
-    let sources = match value.node.kind {
-        Kind::Mapping(source) => vec![source],
-        Kind::Sequence(items) if !value.alias => {
-            let mut sources = Vec::with_capacity(items.len());
-            for item in items {
-                match item.kind {
-                    Kind::Mapping(source) => sources.push(source),
-                    _ => return Err(wrong(item.span)),
-                }
-            }
-            // The first of the list wins, so it comes last.
-            sources.reverse();
-            sources
-        }
-        _ => return Err(wrong(value.node.span)),
-    };
-    let merged = merged.get_or_insert_with(|| Merged {
-        from_merge: vec![false; entries.len()],
-        places: entries.iter().enumerate().map(|(place, entry)| (entry.key.text.clone(), place)).collect(),
-    });
-    for entry in sources.into_iter().flatten() {
-        match merged.places.get(&entry.key.text) {
-            Some(&place) => entries[place] = entry,
-            None => {
-                merged.places.insert(entry.key.text.clone(), entries.len());
-                merged.from_merge.push(true);
-                entries.push(entry);
-            }
-        }
-    }
-    Ok(())
 }
 
 /// Values in the tree of `node`, itself included.

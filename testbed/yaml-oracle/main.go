@@ -21,6 +21,7 @@ import (
 	"github.com/robfig/cron/v3"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/runtime"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/yaml"
 )
@@ -96,7 +97,7 @@ func document(text []byte) answer {
 // stream reads a file as the visitors of kubectl do (k8s.io/cli-runtime/pkg/resource/visitor.go).
 func stream(text []byte) answer {
 	decoder := utilyaml.NewYAMLOrJSONDecoder(bytes.NewReader(text), 4096)
-	documents := []json.RawMessage{}
+	documents := []any{}
 	for {
 		extension := runtime.RawExtension{}
 		if err := decoder.Decode(&extension); err != nil {
@@ -109,7 +110,12 @@ func stream(text []byte) answer {
 		if len(raw) == 0 || bytes.Equal(raw, []byte("null")) {
 			continue
 		}
-		documents = append(documents, json.RawMessage(raw))
+		// The next step of kubectl and of the API server: numbers become int64 or float64.
+		var value any
+		if err := utiljson.Unmarshal(raw, &value); err != nil {
+			return answer{OK: documents, Error: err.Error()}
+		}
+		documents = append(documents, value)
 	}
 }
 

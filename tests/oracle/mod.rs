@@ -5,11 +5,12 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 
+use dbrender::yaml::{Limits, read_stream};
 use serde_json::Value;
 
 /// What Kubernetes makes of a text.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Answer {
+pub(crate) enum Answer {
     Read(Value),
     Refused(String),
 }
@@ -26,7 +27,7 @@ fn program() -> &'static PathBuf {
 }
 
 /// Asks all requests, each a kind and a text, in one go. The answers come in the same order.
-pub fn ask<'r>(requests: impl Iterator<Item = (&'r str, &'r [u8])> + Clone + Send) -> Vec<Answer> {
+pub(crate) fn ask<'r>(requests: impl Iterator<Item = (&'r str, &'r [u8])> + Clone + Send) -> Vec<Answer> {
     let count = requests.clone().count();
     let mut child = Command::new(program()).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     let mut input = BufWriter::new(child.stdin.take().unwrap());
@@ -47,7 +48,11 @@ pub fn ask<'r>(requests: impl Iterator<Item = (&'r str, &'r [u8])> + Clone + Sen
 }
 
 fn answer(line: &str) -> Answer {
-    let mut line: Value = serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"));
+    // Not serde_json: it reads some floats wrong in the last digit.
+    let limits = Limits { bytes: usize::MAX, ..Limits::default() };
+    let (documents, errors) = read_stream(line, &limits);
+    assert!(errors.is_empty(), "{errors:?}: {line}");
+    let mut line = documents[0].root.to_json();
     match line.get("error").and_then(Value::as_str) {
         Some(error) => Answer::Refused(error.to_owned()),
         None => Answer::Read(line["ok"].take()),
@@ -55,14 +60,14 @@ fn answer(line: &str) -> Answer {
 }
 
 /// Numbers that look random (xorshift64*).
-pub struct Random(u64);
+pub(crate) struct Random(u64);
 
 impl Random {
-    pub fn new(seed: u64) -> Self {
+    pub(crate) fn new(seed: u64) -> Self {
         Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1)
     }
 
-    pub fn next(&mut self) -> u64 {
+    pub(crate) fn next(&mut self) -> u64 {
         self.0 ^= self.0 >> 12;
         self.0 ^= self.0 << 25;
         self.0 ^= self.0 >> 27;
@@ -70,7 +75,7 @@ impl Random {
     }
 
     /// Below `end`, which is not 0.
-    pub fn below(&mut self, end: usize) -> usize {
+    pub(crate) fn below(&mut self, end: usize) -> usize {
         (self.next() >> 33) as usize % end
     }
 }
