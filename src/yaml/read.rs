@@ -220,6 +220,11 @@ fn read_chunk(text: &str, chunk: &Chunk, budget: &mut Budget) -> (Option<Documen
             hint: Some("write --- alone in its line".to_owned()),
         });
     }
+    // A parser of its own costs as much as a few values.
+    if let Err(error) = budget.spend(4, &(chunk.span.start..chunk.span.start)) {
+        errors.push(error);
+        return (None, errors);
+    }
     let (body, skipped) = text::strip_bom(&text[chunk.span.clone()]);
     let start = chunk.span.start + skipped;
     if let Some((span, character)) = text::forbidden(body) {

@@ -132,9 +132,14 @@ pub(super) struct Zone {
 pub(super) enum ZoneKind {
     Plain,
     Quoted,
-    /// The content of a `|` or `>` block, from its first character on.
-    Block,
+    /// The content of a `|` or `>` block from its first character on, which stands in this column.
+    Block(usize),
     Brackets,
+}
+
+/// The column of a place, in bytes, counted from 0.
+pub(super) fn column(text: &str, at: usize) -> usize {
+    at - text[..at].rfind('\n').map_or(0, |found| found + 1)
 }
 
 /// A tab where YAML 1.1 allows only blanks: in front of the first thing of a line, behind `- ` and `? `, and in the
@@ -142,33 +147,36 @@ pub(super) enum ZoneKind {
 pub(super) fn tab(text: &str, zones: &[Zone]) -> Option<ReadError> {
     let mut zones = zones.iter().peekable();
     let mut zone_end = 0;
+    let mut line = 0;
+    // Whether nothing but blanks and tabs stands in the line up to `from`.
+    let mut in_indentation = true;
     let mut from = 0;
     while let Some(found) = text[from..].find('\t') {
         let at = from + found;
+        if let Some(last) = text[from..at].rfind('\n') {
+            line = from + last + 1;
+            in_indentation = true;
+        }
+        in_indentation = in_indentation && text[line.max(from)..at].bytes().all(|byte| byte == b' ');
         from = at + 1;
         while let Some(zone) = zones.next_if(|zone| zone.span.end <= at) {
             zone_end = zone.span.end;
         }
-        let line = text[..at].rfind('\n').map_or(0, |found| found + 1);
-        let in_indentation = text[line..at].bytes().all(|byte| byte == b' ' || byte == b'\t');
         let allowed = match zones.peek() {
             Some(zone) if zone.span.start <= at => match zone.kind {
                 ZoneKind::Quoted | ZoneKind::Brackets => true,
                 ZoneKind::Plain => !in_indentation,
-                ZoneKind::Block => {
-                    let start = zone.span.start;
-                    let width = start - text[..start].rfind('\n').map_or(0, |found| found + 1);
-                    // The first character of the content itself may not be one either.
-                    at > start && (!in_indentation || at - line >= width)
-                }
+                // The content may not begin with one either.
+                ZoneKind::Block(column) => at > zone.span.start && (!in_indentation || at - line >= column),
             },
             _ => {
                 let gap = &text[line.max(zone_end)..at];
-                let comment = gap.contains('#');
-                let gap = gap.trim_end();
+                // Nothing up to the end of the line, or of the run of blanks, needs another look.
+                from += if gap.contains('#') { text[from..].find('\n').unwrap_or(0) } else { blanks(&text[from..]) };
+                let gap_end = gap.trim_end();
                 // Behind these another key may begin, and so nothing may be indented by tabs.
-                let indicator = gap.ends_with(['-', '?']) || text[line..at].trim() == ":";
-                comment || !(indicator || (in_indentation && zone_end <= line))
+                let indicator = gap_end.ends_with(['-', '?']) || text[line..at].trim() == ":";
+                gap.contains('#') || !(indicator || (in_indentation && zone_end <= line))
             }
         };
         if !allowed {
@@ -181,4 +189,8 @@ pub(super) fn tab(text: &str, zones: &[Zone]) -> Option<ReadError> {
         }
     }
     None
+}
+
+fn blanks(text: &str) -> usize {
+    text.len() - text.trim_start_matches([' ', '\t']).len()
 }

@@ -191,6 +191,9 @@ impl Tree<'_> {
                 continue;
             }
             self.event(event, place)?;
+            if self.errors.len() > self.budget.limits.errors {
+                return Ok(());
+            }
         }
         let zones = self.zones.take().unwrap_or_default();
         self.refuse(strict::tab(self.text, &zones))
@@ -335,7 +338,10 @@ impl Tree<'_> {
                 self.refuse(strict::escape(self.text, place))?;
                 self.zone(place.clone(), ZoneKind::Quoted);
             }
-            ScalarStyle::Literal | ScalarStyle::Folded => self.zone(place.clone(), ZoneKind::Block),
+            ScalarStyle::Literal | ScalarStyle::Folded => {
+                let column = strict::column(self.text, place.start);
+                self.zone(place.clone(), ZoneKind::Block(column));
+            }
         }
         self.key = None;
         if as_key && !matches!(written.style, ScalarStyle::Literal | ScalarStyle::Folded) {
