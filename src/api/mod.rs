@@ -3,10 +3,12 @@
 //! Nothing here knows an engine, a file or a cluster. Everything else reads these types and none of them is changed
 //! after it has been read.
 
+mod calendar;
 mod crd;
 mod database;
 mod platform;
 mod quantity;
+mod schedule;
 mod status;
 mod time_zone;
 
@@ -22,5 +24,6 @@ pub use platform::{
     SizedVolume, StoreKind,
 };
 pub use quantity::{Quantity, QuantityError};
+pub use schedule::{CronField, Intervals, Schedule, ScheduleError};
 pub use status::{Condition, DatabaseStatus, Phase};
 pub use time_zone::{is_time_zone, time_zones};

@@ -30,7 +30,7 @@ enum Family {
 pub enum QuantityError {
     /// It is not a number with one of the suffixes.
     Syntax,
-    /// It is above what the API server keeps exactly.
+    /// It is above what the API server keeps and prints exactly.
     TooLarge,
 }
 
@@ -69,6 +69,12 @@ impl Quantity {
         }
         let (family, power_of_two, power_of_ten) = suffix_of(suffix)?;
         let magnitude = scale(whole, fraction, power_of_two, power_of_ten)?;
+        // The server cuts binary amounts at this size, so that 8Ei is one byte less than it says.
+        let magnitude = if family == Family::Binary { magnitude.min(i64::MAX as i128 * NANO) } else { magnitude };
+        // From here on the server forgets the suffix when it prints: 1000E becomes 1.
+        if family == Family::Decimal && magnitude >= 1_000_000_000_000_000_000_000 * NANO {
+            return Err(QuantityError::TooLarge);
+        }
         Ok(Quantity { nano: if negative { -magnitude } else { magnitude }, family })
     }
 
@@ -87,27 +93,39 @@ impl Quantity {
         if self.nano == 0 {
             return "0".to_owned();
         }
-        let fits = DECIMAL.iter().rev().find_map(|(suffix, power)| {
-            let unit = 10i128.checked_pow(u32::try_from(power + 9).ok()?)?;
-            (self.nano % unit == 0).then(|| (self.nano / unit, *suffix, *power))
-        });
-        match fits {
-            Some((amount, _, power)) if self.family == Family::Exponent && power != 0 => format!("{amount}e{power}"),
-            Some((amount, suffix, _)) => format!("{amount}{suffix}"),
-            None => format!("{}n", self.nano),
+        let mut amount = self.nano;
+        let mut power = -9;
+        while amount % 1000 == 0 && (power < 18 || self.family == Family::Exponent) {
+            amount /= 1000;
+            power += 3;
         }
+        let suffix = DECIMAL.iter().find(|(_, known)| *known == power).map_or("", |(suffix, _)| *suffix);
+        match self.family {
+            Family::Exponent if power != 0 => format!("{amount}e{power}"),
+            _ => format!("{amount}{suffix}"),
+        }
+    }
+
+    /// The amount in thousand-millionths, exact.
+    #[must_use]
+    pub const fn nano(&self) -> i128 {
+        self.nano
     }
 
     /// Whole bytes, rounded up. `None` below zero or above 2^64.
     #[must_use]
     pub fn bytes(&self) -> Option<u64> {
-        u64::try_from(ceil(self.nano, NANO)).ok()
+        self.units_of(NANO)
     }
 
     /// Thousandths of a core, rounded up. `None` below zero or above 2^64.
     #[must_use]
     pub fn millicores(&self) -> Option<u64> {
-        u64::try_from(ceil(self.nano, NANO / 1000)).ok()
+        self.units_of(NANO / 1000)
+    }
+
+    fn units_of(&self, unit: i128) -> Option<u64> {
+        if self.nano < 0 { None } else { u64::try_from(ceil(self.nano, unit)).ok() }
     }
 
     /// Whether it is above zero.
@@ -213,6 +231,10 @@ mod tests {
             ("1E", "1E"),
             ("1Ei", "1Ei"),
             ("0.0000000001", "1n"),
+            ("8Ei", "9223372036854775807"),
+            ("1000e18", "1e21"),
+            ("1e-10", "1e-9"),
+            ("100e1", "1e3"),
         ];
         for (text, canonical) in cases {
             assert_eq!(Quantity::parse(text).map(|q| q.canonical()), Ok(canonical.to_owned()), "{text}");
@@ -224,7 +246,9 @@ mod tests {
         for text in ["", "-", "--1", "1e3Ki", "1 Gi", "1gi", "Gi", ".", "1..2", "1e", "1e+", "0x10", "１"] {
             assert_eq!(Quantity::parse(text), Err(QuantityError::Syntax), "{text}");
         }
-        assert_eq!(Quantity::parse(&"9".repeat(60)), Err(QuantityError::TooLarge));
+        for text in ["1000E", "1e40", "1e99999999999", &"9".repeat(60)] {
+            assert_eq!(Quantity::parse(text), Err(QuantityError::TooLarge), "{text}");
+        }
     }
 
     #[test]
@@ -236,6 +260,7 @@ mod tests {
         assert_eq!(q("1.5Gi").bytes(), Some(1536 << 20));
         assert_eq!(q("1m").bytes(), Some(1));
         assert_eq!(q("-1").bytes(), None);
+        assert_eq!(q("-1n").bytes(), None);
         assert_eq!(q("1500u").millicores(), Some(2));
     }
 }

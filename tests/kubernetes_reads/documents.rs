@@ -1,19 +1,12 @@
-//! What we write is read by Kubernetes as the same value, and what we read is what Kubernetes reads.
-//!
-//! The other side is `testbed/yaml-oracle`: the readers of Kubernetes themselves, pinned as Go modules. `strings.txt`
-//! and `documents.txt` hold the known cases; random ones find the unknown. A test that passes says in numbers what it
-//! compared (`-- --nocapture`).
-
-#![expect(clippy::unwrap_used, clippy::panic, clippy::print_stdout, reason = "a test says what it compared, or fails")]
-
-mod oracle;
+//! YAML: documents that we write, and documents that others wrote.
 
 use dbrender::yaml::{Document, Limits, ReadError, read_stream, write_document, write_stream};
-use oracle::{Answer, Random, ask};
 use serde_json::{Map, Value, json};
 
+use crate::oracle::{Answer, Random, ask, number};
+
 fn strings() -> Vec<String> {
-    lines(include_str!("yaml/strings.txt")).map(|(_, text)| text).collect()
+    lines(include_str!("cases/strings.txt")).map(|(_, text)| text).collect()
 }
 
 /// The JSON strings of a file of cases, each with the mark that stands before it.
@@ -163,7 +156,7 @@ fn normal(value: &Value) -> Value {
 /// `documents.txt`: no mark means the same answer; `strict` that we refuse on purpose what Kubernetes reads.
 #[test]
 fn known_documents_are_read_as_kubernetes_reads_them() {
-    let cases: Vec<(&str, String)> = lines(include_str!("yaml/documents.txt")).collect();
+    let cases: Vec<(&str, String)> = lines(include_str!("cases/documents.txt")).collect();
     let answers = ask(cases.iter().map(|(_, text)| ("stream", text.as_bytes())));
     let mut wrong = Vec::new();
     for ((mark, text), answer) in cases.iter().zip(answers) {
@@ -215,15 +208,12 @@ fn bare_scalars_are_read_as_kubernetes_reads_them() {
 #[test]
 fn damaged_manifests_are_read_as_kubernetes_reads_them() {
     let mut random = Random::new(number("DBRENDER_SEED", 4));
-    for base in [include_str!("yaml/manifest.yaml"), include_str!("yaml/odd.yaml"), include_str!("yaml/objects.json")] {
+    for base in
+        [include_str!("cases/manifest.yaml"), include_str!("cases/odd.yaml"), include_str!("cases/objects.json")]
+    {
         let texts: Vec<String> = (0..number("DBRENDER_ROUNDS", 5_000)).map(|_| damage(base, &mut random)).collect();
         summarise(&texts, "damaged", base);
     }
-}
-
-/// A number from the environment, to look further than a test run has time for.
-fn number(name: &str, default: u64) -> u64 {
-    std::env::var(name).map_or(default, |text| text.parse().unwrap())
 }
 
 /// Never another value, never something that Kubernetes refuses.

@@ -79,3 +79,8 @@ impl Random {
         (self.next() >> 33) as usize % end
     }
 }
+
+/// A number from the environment, to look further than a test run has time for.
+pub(crate) fn number(name: &str, default: u64) -> u64 {
+    std::env::var(name).map_or(default, |text| text.parse().unwrap())
+}

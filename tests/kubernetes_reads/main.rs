@@ -1,0 +1,11 @@
+//! What we write is read by Kubernetes as the same value, and what we read is what Kubernetes reads.
+//!
+//! The other side is `testbed/yaml-oracle`: the readers of Kubernetes themselves, pinned as Go modules. The files under
+//! `cases` hold what is known to go wrong; random input finds what is not known. Each test says in numbers what it
+//! compared (`-- --nocapture`).
+
+#![expect(clippy::unwrap_used, clippy::panic, clippy::print_stdout, reason = "a test says what it compared, or fails")]
+
+mod documents;
+mod oracle;
+mod values;
