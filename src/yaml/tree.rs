@@ -203,7 +203,7 @@ impl Tree<'_> {
         match event {
             Event::Scalar(text, style, anchor, tag) => self.scalar(&Written { text, style, tag, place }, anchor),
             Event::SequenceStart(style, anchor, tag) => {
-                let place = if style == StructureStyle::Block { self.from_dash(place) } else { place };
+                let place = if style == StructureStyle::Block { self.dash_to_end(place) } else { place };
                 self.collection_tag(tag.as_deref(), "seq", &place);
                 self.open(Content::Sequence(Vec::new()), style, anchor, &place)
             }
@@ -439,7 +439,7 @@ impl Tree<'_> {
     }
 
     /// A list as a block begins with its dash; for the parser it begins behind it.
-    fn from_dash(&self, place: Range<usize>) -> Range<usize> {
+    fn dash_to_end(&self, place: Range<usize>) -> Range<usize> {
         let before = self.text[..place.start].trim_end();
         if before.ends_with('-') { before.len() - 1..place.end } else { place }
     }
