@@ -69,9 +69,9 @@ EOF
 # The same with Patroni: one version of it for every major, on the Python of the suite
 recipe_patroni() {
   local root=$2
-  recipe_postgresql "$1" "$root"
+  cp -a "$(image "postgresql-$1")/root/." "$root"
   debian_packages "$(suite_of "$1")" "$root" python3 python3-psycopg2 python3-urllib3 python3-yaml python3-dateutil python3-click \
-    python3-prettytable python3-psutil
+    python3-prettytable python3-psutil python3-cdiff
   apt_lists forky
   (cd "$cache/apt/forky/packages" && apt forky download patroni)
   unpack_package forky patroni "$root"
