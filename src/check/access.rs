@@ -10,7 +10,11 @@ pub(super) fn check(subject: &Subject<'_>, out: &mut Problems) -> Option<Access>
     let path = spec("access.namespaces");
     for (index, name) in wanted.names.iter().enumerate() {
         if let Err(reason) = kubernetes_name::dns_label(name) {
-            out.report(Code::InvalidNamespace, path.key("names").index(index), format!("the namespace {name:?} must {reason}"));
+            out.report(
+                Code::InvalidNamespace,
+                path.key("names").index(index),
+                format!("the namespace {name:?} must {reason}"),
+            );
         }
     }
     if let Some(selector) = &wanted.selector {

@@ -13,20 +13,32 @@ pub(super) fn check(subject: &Subject<'_>, out: &mut Problems) -> Option<Backup>
     let wanted = &subject.spec.backup;
     schedule(&wanted.schedule, out);
     if !is_time_zone(&wanted.time_zone) {
-        let problem = Problem::new(Code::UnknownTimeZone, spec("backup.timeZone"), format!("{:?} is no time zone", wanted.time_zone));
+        let problem = Problem::new(
+            Code::UnknownTimeZone,
+            spec("backup.timeZone"),
+            format!("{:?} is no time zone", wanted.time_zone),
+        );
         out.push(match nearest(&wanted.time_zone, crate::api::time_zones()) {
             Some(near) => problem.with_hint(format!("did you mean {near}?")),
             None => problem,
         });
     }
     if wanted.retention < 1 {
-        out.report(Code::InvalidRetention, spec("backup.retention"), format!("backup.retention must be 1 or more, found {}", wanted.retention));
+        out.report(
+            Code::InvalidRetention,
+            spec("backup.retention"),
+            format!("backup.retention must be 1 or more, found {}", wanted.retention),
+        );
     }
     none(subject, out);
     let destination = subject.ground.destinations.get(&wanted.destination);
     if destination.is_none() {
         let known: Vec<&str> = subject.ground.destinations.keys().map(String::as_str).collect();
-        let message = format!("backup.destination {:?} is none of the platform's destinations: {}", wanted.destination, known.join(", "));
+        let message = format!(
+            "backup.destination {:?} is none of the platform's destinations: {}",
+            wanted.destination,
+            known.join(", ")
+        );
         let problem = Problem::new(Code::UnknownDestination, spec("backup.destination"), message);
         out.push(match nearest(&wanted.destination, known) {
             Some(near) => problem.with_hint(format!("did you mean {near}?")),
@@ -46,7 +58,11 @@ pub(super) fn check(subject: &Subject<'_>, out: &mut Problems) -> Option<Backup>
 fn schedule(text: &str, out: &mut Problems) {
     let path = spec("backup.schedule");
     if text.contains("TZ=") {
-        out.report(Code::ScheduleWithTimeZone, path, "backup.schedule holds a time zone, which Kubernetes refuses there");
+        out.report(
+            Code::ScheduleWithTimeZone,
+            path,
+            "backup.schedule holds a time zone, which Kubernetes refuses there",
+        );
     }
 }
 

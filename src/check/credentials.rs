@@ -12,12 +12,18 @@ pub(super) fn check(subject: &Subject<'_>, out: &mut Problems) -> Option<Credent
     match (ground.credentials, named) {
         (CredentialsMode::Existing, None) => {
             let message = "the platform's credentials mode is existing, so every Database names its Secrets";
-            out.push(Problem::new(Code::CredentialsNotAllowed, spec("credentials"), message).with_hint("add spec.credentials with appSecretName and adminSecretName"));
+            out.push(
+                Problem::new(Code::CredentialsNotAllowed, spec("credentials"), message)
+                    .with_hint("add spec.credentials with appSecretName and adminSecretName"),
+            );
             None
         }
         (CredentialsMode::External, Some(_)) => {
             let message = "the platform's credentials mode is external, so no Database names Secrets of its own";
-            out.push(Problem::new(Code::CredentialsNotAllowed, spec("credentials"), message).with_hint("remove spec.credentials"));
+            out.push(
+                Problem::new(Code::CredentialsNotAllowed, spec("credentials"), message)
+                    .with_hint("remove spec.credentials"),
+            );
             None
         }
         (CredentialsMode::Generated | CredentialsMode::Existing, Some(named)) => {
@@ -28,7 +34,10 @@ pub(super) fn check(subject: &Subject<'_>, out: &mut Problems) -> Option<Credent
             }
             if app == admin {
                 let message = "the Secret for applications must not be the one that holds the server's own passwords";
-                out.push(Problem::new(Code::InvalidReference, spec("credentials.adminSecretName"), message).with_hint("name two Secrets"));
+                out.push(
+                    Problem::new(Code::InvalidReference, spec("credentials.adminSecretName"), message)
+                        .with_hint("name two Secrets"),
+                );
                 good = false;
             }
             good.then(|| Credentials::Existing { app: app.clone(), admin: admin.clone() })

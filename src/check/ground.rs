@@ -85,7 +85,10 @@ impl Default for Ground {
             registry_mirror: BTreeMap::new(),
             image_pull_secrets: Vec::new(),
             storage_classes: BTreeMap::new(),
-            destinations: BTreeMap::from([(VOLUME.to_owned(), GroundDestination { destination: volume, shared_with: Vec::new() })]),
+            destinations: BTreeMap::from([(
+                VOLUME.to_owned(),
+                GroundDestination { destination: volume, shared_with: Vec::new() },
+            )]),
             credentials: CredentialsMode::default(),
             generator: Generator::default(),
             store: None,
@@ -137,11 +140,19 @@ impl Check<'_> {
         let path = FieldPath::of("catalog");
         let edition = self.settings.catalog.unwrap_or(1);
         if !(1..=NEWEST_EDITION).contains(&edition) {
-            self.out.report(Code::UnknownCatalog, path, format!("the catalog has editions 1 to {NEWEST_EDITION}, found {edition}"));
+            self.out.report(
+                Code::UnknownCatalog,
+                path,
+                format!("the catalog has editions 1 to {NEWEST_EDITION}, found {edition}"),
+            );
             return 1;
         }
         if edition < NEWEST_EDITION {
-            self.out.report(Code::NewerCatalog, path, format!("edition {edition} of the catalog is in use; the newest is {NEWEST_EDITION}"));
+            self.out.report(
+                Code::NewerCatalog,
+                path,
+                format!("edition {edition} of the catalog is in use; the newest is {NEWEST_EDITION}"),
+            );
         }
         edition
     }
@@ -152,24 +163,43 @@ impl Check<'_> {
         for (reference, own) in &self.settings.images {
             if !known.contains(&reference.as_str()) {
                 let near = nearest(reference, known.iter().copied());
-                let hint = near.map_or_else(|| "write an image of the catalog in full, as the rendered objects name it".to_owned(), |near| format!("did you mean {near}?"));
-                let problem = Problem::new(Code::InvalidPlatform, path.key(reference.as_str()), format!("no edition of the catalog has the image {reference}"));
+                let hint = near.map_or_else(
+                    || "write an image of the catalog in full, as the rendered objects name it".to_owned(),
+                    |near| format!("did you mean {near}?"),
+                );
+                let problem = Problem::new(
+                    Code::InvalidPlatform,
+                    path.key(reference.as_str()),
+                    format!("no edition of the catalog has the image {reference}"),
+                );
                 self.out.push(problem.with_hint(hint).on_key());
             }
             if !is_pinned(own) {
                 let message = format!("{own:?} is no image with a tag or digest of its own");
-                self.fail(path.key(reference.as_str()), message, "write registry/name:tag or registry/name@sha256:…; latest changes under a running database");
+                self.fail(
+                    path.key(reference.as_str()),
+                    message,
+                    "write registry/name:tag or registry/name@sha256:…; latest changes under a running database",
+                );
             }
         }
         let path = FieldPath::of("registryMirror");
         for (registry, mirror) in &self.settings.registry_mirror {
             if !is_registry(registry) {
-                let problem = Problem::new(Code::InvalidPlatform, path.key(registry.as_str()), format!("{registry:?} is no registry"));
+                let problem = Problem::new(
+                    Code::InvalidPlatform,
+                    path.key(registry.as_str()),
+                    format!("{registry:?} is no registry"),
+                );
                 self.out.push(problem.with_hint("write the host alone, for example docker.io").on_key());
             }
             let (host, rest) = mirror.split_once('/').unwrap_or((mirror, "x"));
             if !is_registry(host) || !is_image_path(rest) {
-                self.fail(path.key(registry.as_str()), format!("{mirror:?} is no place of a registry"), "write a host, and a path if there is one, without a scheme and without a slash at the end");
+                self.fail(
+                    path.key(registry.as_str()),
+                    format!("{mirror:?} is no place of a registry"),
+                    "write a host, and a path if there is one, without a scheme and without a slash at the end",
+                );
             }
         }
         ground.images.clone_from(&self.settings.images);
@@ -179,10 +209,20 @@ impl Check<'_> {
     /// Names of other objects, and the cluster's domain.
     fn names(&mut self, ground: &mut Ground) {
         for (index, name) in self.settings.image_pull_secrets.iter().enumerate() {
-            self.must(FieldPath::of("imagePullSecrets").index(index), "the Secret", name, kubernetes_name::object_name(name));
+            self.must(
+                FieldPath::of("imagePullSecrets").index(index),
+                "the Secret",
+                name,
+                kubernetes_name::object_name(name),
+            );
         }
         for (logical, class) in &self.settings.storage_classes {
-            self.must(FieldPath::of("storageClasses").key(logical.as_str()), "the storage class", class, kubernetes_name::object_name(class));
+            self.must(
+                FieldPath::of("storageClasses").key(logical.as_str()),
+                "the storage class",
+                class,
+                kubernetes_name::object_name(class),
+            );
         }
         if let Some(domain) = &self.settings.cluster_domain {
             self.must(FieldPath::of("clusterDomain"), "the domain", domain, kubernetes_name::object_name(domain));
@@ -195,7 +235,9 @@ impl Check<'_> {
 
     fn destinations(&mut self, ground: &mut Ground) {
         let class = ground.storage_class(STANDARD).to_owned();
-        if let Some(GroundDestination { destination: Destination::Volume(volume), .. }) = ground.destinations.get_mut(VOLUME) {
+        if let Some(GroundDestination { destination: Destination::Volume(volume), .. }) =
+            ground.destinations.get_mut(VOLUME)
+        {
             volume.class = class;
         }
         for (name, wanted) in &self.settings.backup_destinations {
@@ -204,26 +246,51 @@ impl Check<'_> {
                 (Some(volume), None) => self.volume(volume, wanted, &path.key("volume"), ground),
                 (None, Some(s3)) if name != VOLUME => self.bucket(s3, &path.key("s3")),
                 (None, Some(_)) => {
-                    self.fail(path.clone(), format!("the destination {VOLUME} is a volume; Databases count on it"), "give the bucket another name");
+                    self.fail(
+                        path.clone(),
+                        format!("the destination {VOLUME} is a volume; Databases count on it"),
+                        "give the bucket another name",
+                    );
                     None
                 }
                 _ => {
-                    self.fail(path.clone(), format!("destination {name} needs exactly one of volume and s3"), "keep one of the two");
+                    self.fail(
+                        path.clone(),
+                        format!("destination {name} needs exactly one of volume and s3"),
+                        "keep one of the two",
+                    );
                     None
                 }
             };
             for (index, namespace) in wanted.shared_with.iter().enumerate() {
-                self.must(path.key("sharedWith").index(index), "the namespace", namespace, kubernetes_name::dns_label(namespace));
+                self.must(
+                    path.key("sharedWith").index(index),
+                    "the namespace",
+                    namespace,
+                    kubernetes_name::dns_label(namespace),
+                );
             }
             if let Some(destination) = destination {
-                ground.destinations.insert(name.clone(), GroundDestination { destination, shared_with: wanted.shared_with.clone() });
+                ground
+                    .destinations
+                    .insert(name.clone(), GroundDestination { destination, shared_with: wanted.shared_with.clone() });
             }
         }
     }
 
-    fn volume(&mut self, wanted: &SizedVolume, whole: &BackupDestination, path: &FieldPath, ground: &Ground) -> Option<Destination> {
+    fn volume(
+        &mut self,
+        wanted: &SizedVolume,
+        whole: &BackupDestination,
+        path: &FieldPath,
+        ground: &Ground,
+    ) -> Option<Destination> {
         if !whole.shared_with.is_empty() {
-            self.fail(path.clone(), "a volume cannot be shared with other namespaces".to_owned(), "remove sharedWith, or use an S3-compatible store");
+            self.fail(
+                path.clone(),
+                "a volume cannot be shared with other namespaces".to_owned(),
+                "remove sharedWith, or use an S3-compatible store",
+            );
         }
         let class = ground.storage_class(&wanted.storage_class).to_owned();
         self.must(path.key("storageClass"), "the storage class", &class, kubernetes_name::object_name(&class));
@@ -233,7 +300,10 @@ impl Check<'_> {
 
     /// A size of whole bytes above zero.
     fn bytes(&mut self, written: &str, path: FieldPath) -> Option<Quantity> {
-        let whole = |size: &Quantity| size.is_positive() && size.bytes().is_some_and(|bytes| i64::try_from(bytes).is_ok() && Quantity::of_bytes(bytes) == *size);
+        let whole = |size: &Quantity| {
+            size.is_positive()
+                && size.bytes().is_some_and(|bytes| i64::try_from(bytes).is_ok() && Quantity::of_bytes(bytes) == *size)
+        };
         let size = Quantity::parse(written).ok().filter(whole);
         if size.is_none() {
             self.fail(path, format!("{written:?} is no size of a volume"), "write a size such as 100Gi");
@@ -242,18 +312,31 @@ impl Check<'_> {
     }
 
     fn bucket(&mut self, wanted: &S3, path: &FieldPath) -> Option<Destination> {
-        let word = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"-._".contains(&b));
+        let word =
+            |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"-._".contains(&b));
         if !word(&wanted.bucket) {
-            self.fail(path.key("bucket"), format!("{:?} is no name of a bucket", wanted.bucket), "write letters, digits, dashes and dots only");
+            self.fail(
+                path.key("bucket"),
+                format!("{:?} is no name of a bucket", wanted.bucket),
+                "write letters, digits, dashes and dots only",
+            );
         }
         let parts = |text: &str| text.split('/').all(|part| word(part) && part != "." && part != "..");
         if !wanted.prefix.is_empty() && !parts(&wanted.prefix) {
-            self.fail(path.key("prefix"), format!("{:?} is no path in a bucket", wanted.prefix), "write names joined by slashes, without a slash at either end");
+            self.fail(
+                path.key("prefix"),
+                format!("{:?} is no path in a bucket", wanted.prefix),
+                "write names joined by slashes, without a slash at either end",
+            );
         }
         if let Some(endpoint) = &wanted.endpoint
             && !is_url(endpoint)
         {
-            self.fail(path.key("endpoint"), format!("{endpoint:?} is no URL"), "write https://host or https://host:port");
+            self.fail(
+                path.key("endpoint"),
+                format!("{endpoint:?} is no URL"),
+                "write https://host or https://host:port",
+            );
         }
         for (field, value) in [("region", &wanted.region), ("provider", &wanted.provider)] {
             if let Some(value) = value
@@ -262,8 +345,16 @@ impl Check<'_> {
                 self.fail(path.key(field), format!("{value:?} is no {field}"), "write one word, without blanks");
             }
         }
-        self.must(path.key("secretName"), "the Secret", &wanted.secret_name, kubernetes_name::object_name(&wanted.secret_name));
-        let provider = wanted.provider.clone().unwrap_or_else(|| if wanted.endpoint.is_some() { "Other" } else { "AWS" }.to_owned());
+        self.must(
+            path.key("secretName"),
+            "the Secret",
+            &wanted.secret_name,
+            kubernetes_name::object_name(&wanted.secret_name),
+        );
+        let provider = wanted
+            .provider
+            .clone()
+            .unwrap_or_else(|| if wanted.endpoint.is_some() { "Other" } else { "AWS" }.to_owned());
         Some(Destination::S3(Bucket {
             bucket: wanted.bucket.clone(),
             prefix: wanted.prefix.clone(),
@@ -280,21 +371,37 @@ impl Check<'_> {
         ground.generator = wanted.generator.unwrap_or_default();
         let path = FieldPath::of("credentials");
         match (&wanted.store, ground.credentials) {
-            (None, CredentialsMode::External) => self.fail(path.key("store"), "credentials mode external needs a store".to_owned(), "add store with the name of a ClusterSecretStore"),
+            (None, CredentialsMode::External) => self.fail(
+                path.key("store"),
+                "credentials mode external needs a store".to_owned(),
+                "add store with the name of a ClusterSecretStore",
+            ),
             (Some(_), CredentialsMode::Generated | CredentialsMode::Existing) => {
-                self.fail(path.key("store"), "a store is of use with credentials mode external only".to_owned(), "remove store, or set mode: external");
+                self.fail(
+                    path.key("store"),
+                    "a store is of use with credentials mode external only".to_owned(),
+                    "remove store, or set mode: external",
+                );
             }
             _ => {}
         }
         if wanted.generator.is_some() && ground.credentials != CredentialsMode::Generated {
-            self.fail(path.key("generator"), "a generator is of use with credentials mode generated only".to_owned(), "remove generator, or set mode: generated");
+            self.fail(
+                path.key("generator"),
+                "a generator is of use with credentials mode generated only".to_owned(),
+                "remove generator, or set mode: generated",
+            );
         }
         let Some(store) = &wanted.store else { return };
         let path = path.key("store");
         self.must(path.key("name"), "the store", &store.name, kubernetes_name::object_name(&store.name));
         let refresh_interval = store.refresh_interval.clone().unwrap_or_else(|| REFRESH_INTERVAL.to_owned());
         if !is_go_duration(&refresh_interval) {
-            self.fail(path.key("refreshInterval"), format!("{refresh_interval:?} is no duration"), "write hours, minutes and seconds, for example 1h0m0s");
+            self.fail(
+                path.key("refreshInterval"),
+                format!("{refresh_interval:?} is no duration"),
+                "write hours, minutes and seconds, for example 1h0m0s",
+            );
         }
         label::control_characters(&store.prefix, &path.key("prefix"), self.out);
         let prefix = store.prefix.trim_end_matches('/');
@@ -324,10 +431,16 @@ impl Check<'_> {
         label::labels(&wanted.labels, &path.key("labels"), Code::InvalidPlatform, self.out);
         label::reserved(&wanted.labels, &path.key("labels"), self.out);
         if let Some(selector) = &wanted.namespace_selector {
-            label::labels(&selector.match_labels, &path.join("namespaceSelector.matchLabels"), Code::InvalidPlatform, self.out);
+            label::labels(
+                &selector.match_labels,
+                &path.join("namespaceSelector.matchLabels"),
+                Code::InvalidPlatform,
+                self.out,
+            );
         }
         ground.monitoring = wanted.enabled.unwrap_or(false);
-        ground.monitoring_details = Monitoring { namespace_selector: wanted.namespace_selector.clone(), labels: wanted.labels.clone() };
+        ground.monitoring_details =
+            Monitoring { namespace_selector: wanted.namespace_selector.clone(), labels: wanted.labels.clone() };
     }
 
     fn limits(&mut self, ground: &mut Ground) {
@@ -336,11 +449,20 @@ impl Check<'_> {
         if let Some(largest) = wanted.max_replicas
             && !(1..=7).contains(&largest)
         {
-            self.fail(path.key("maxReplicas"), format!("maxReplicas must be between 1 and 7, found {largest}"), "use a number within the bounds");
+            self.fail(
+                path.key("maxReplicas"),
+                format!("maxReplicas must be between 1 and 7, found {largest}"),
+                "use a number within the bounds",
+            );
         }
         let max_storage = wanted.max_storage.as_ref().and_then(|size| self.bytes(size, path.key("maxStorage")));
         for (index, namespace) in wanted.namespaces.iter().flatten().enumerate() {
-            self.must(path.key("namespaces").index(index), "the namespace", namespace, kubernetes_name::dns_label(namespace));
+            self.must(
+                path.key("namespaces").index(index),
+                "the namespace",
+                namespace,
+                kubernetes_name::dns_label(namespace),
+            );
         }
         ground.limits = GroundLimits {
             max_replicas: wanted.max_replicas,
@@ -375,7 +497,9 @@ fn is_image_path(text: &str) -> bool {
     let good = |part: &str| {
         let bytes = part.as_bytes();
         let ends = |byte: Option<&u8>| byte.is_some_and(|b| b.is_ascii_lowercase() || b.is_ascii_digit());
-        ends(bytes.first()) && ends(bytes.last()) && bytes.iter().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b"-_.".contains(b))
+        ends(bytes.first())
+            && ends(bytes.last())
+            && bytes.iter().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b"-_.".contains(b))
     };
     text.split('/').all(good)
 }
@@ -386,7 +510,8 @@ fn is_pinned(text: &str) -> bool {
         Some((named, digest)) => (named, Some(digest)),
         None => (text, None),
     };
-    let hexadecimal = |text: &str| text.len() == 64 && text.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b));
+    let hexadecimal =
+        |text: &str| text.len() == 64 && text.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b));
     if digest.is_some_and(|digest| !digest.strip_prefix("sha256:").is_some_and(hexadecimal)) {
         return false;
     }
@@ -396,7 +521,10 @@ fn is_pinned(text: &str) -> bool {
         None => (named, None),
     };
     let good_tag = |tag: &str| {
-        tag.len() <= 128 && tag != "latest" && tag.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.".contains(&b)) && tag.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_')
+        tag.len() <= 128
+            && tag != "latest"
+            && tag.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.".contains(&b))
+            && tag.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_')
     };
     let good_path = match path.split_once('/') {
         Some((registry, rest)) => (is_registry(registry) && is_image_path(rest)) || is_image_path(path),
@@ -450,16 +578,34 @@ mod tests {
         ] {
             assert_eq!(is_pinned(text), good, "{text}");
         }
-        for (text, good) in [("docker.io", true), ("a:5000", true), ("a:0", false), ("a/b", false), ("https://a", false), ("", false)] {
+        for (text, good) in
+            [("docker.io", true), ("a:5000", true), ("a:0", false), ("a/b", false), ("https://a", false), ("", false)]
+        {
             assert_eq!(is_registry(text), good, "{text}");
         }
         for (text, good) in [("a/b-c", true), ("a//b", false), ("a/", false), ("A", false), ("..", false)] {
             assert_eq!(is_image_path(text), good, "{text}");
         }
-        for (text, good) in [("https://s3.example.com", true), ("http://minio:9000/", true), ("s3.example.com", false), ("https://", false), ("https://a/b", false)] {
+        for (text, good) in [
+            ("https://s3.example.com", true),
+            ("http://minio:9000/", true),
+            ("s3.example.com", false),
+            ("https://", false),
+            ("https://a/b", false),
+        ] {
             assert_eq!(is_url(text), good, "{text}");
         }
-        for (text, good) in [("1h0m0s", true), ("30m", true), ("90s", true), ("0s", false), ("1h30", false), ("", false), ("1d", false), ("-1h", false), ("1s1h", false)] {
+        for (text, good) in [
+            ("1h0m0s", true),
+            ("30m", true),
+            ("90s", true),
+            ("0s", false),
+            ("1h30", false),
+            ("", false),
+            ("1d", false),
+            ("-1h", false),
+            ("1s1h", false),
+        ] {
             assert_eq!(is_go_duration(text), good, "{text}");
         }
     }

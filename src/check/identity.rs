@@ -20,7 +20,11 @@ pub(super) fn check(subject: &Subject<'_>, flag: Option<&str>, out: &mut Problem
         }
         _ => {
             if let Err(reason) = kubernetes_name::dns_label(subject.namespace) {
-                out.report(Code::InvalidNamespace, path, format!("the namespace {:?} must {reason}", subject.namespace));
+                out.report(
+                    Code::InvalidNamespace,
+                    path,
+                    format!("the namespace {:?} must {reason}", subject.namespace),
+                );
             }
         }
     }
@@ -34,7 +38,11 @@ fn limits(subject: &Subject<'_>, out: &mut Problems) {
         && !namespaces.iter().any(|allowed| allowed == subject.namespace)
         && !subject.namespace.is_empty()
     {
-        let message = format!("the platform allows no Database in namespace {}; it allows {}", subject.namespace, listed(namespaces));
+        let message = format!(
+            "the platform allows no Database in namespace {}; it allows {}",
+            subject.namespace,
+            listed(namespaces)
+        );
         out.report(Code::AboveLimit, FieldPath::of("metadata.namespace"), message);
     }
     let engine = subject.spec.engine;

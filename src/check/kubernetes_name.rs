@@ -10,7 +10,11 @@ const SUBDOMAIN_MAX: usize = 253;
 /// A DNS label (RFC 1123): the name of a namespace.
 pub(super) fn dns_label(text: &str) -> Result<(), String> {
     length(text, LABEL_MAX)?;
-    if is_label(text) { Ok(()) } else { Err("have lower-case letters, digits and dashes only, with a letter or digit at both ends".to_owned()) }
+    if is_label(text) {
+        Ok(())
+    } else {
+        Err("have lower-case letters, digits and dashes only, with a letter or digit at both ends".to_owned())
+    }
 }
 
 /// A DNS label that starts with a letter (RFC 1035): the name of a Service.
@@ -28,7 +32,8 @@ pub(super) fn object_name(text: &str) -> Result<(), String> {
     if text.split('.').all(is_label) {
         Ok(())
     } else {
-        Err("have lower-case letters, digits, dashes and dots only, with a letter or digit at both ends of each part".to_owned())
+        Err("have lower-case letters, digits, dashes and dots only, with a letter or digit at both ends of each part"
+            .to_owned())
     }
 }
 
@@ -36,7 +41,8 @@ pub(super) fn object_name(text: &str) -> Result<(), String> {
 pub(super) fn qualified_name(text: &str) -> Result<(), String> {
     let name = match text.split_once('/') {
         Some((prefix, name)) => {
-            object_name(prefix).map_err(|reason| format!("have a prefix that is a DNS name; the prefix must {reason}"))?;
+            object_name(prefix)
+                .map_err(|reason| format!("have a prefix that is a DNS name; the prefix must {reason}"))?;
             name
         }
         None => text,

@@ -28,7 +28,12 @@ pub(super) fn check(subject: &Subject<'_>, out: &mut Problems) {
     if let Some(entries) = &metadata.annotations {
         self::annotations(entries, &annotations, Code::InvalidLabel, out);
         for key in entries.keys().filter(|key| is_ours(key) && !STEERING.contains(&key.as_str())) {
-            let problem = Problem::new(Code::InvalidAnnotation, annotations.key(key.as_str()), format!("dbrender knows no annotation {key}")).on_key();
+            let problem = Problem::new(
+                Code::InvalidAnnotation,
+                annotations.key(key.as_str()),
+                format!("dbrender knows no annotation {key}"),
+            )
+            .on_key();
             out.push(match nearest(key, STEERING) {
                 Some(near) => problem.with_hint(format!("did you mean {near}?")),
                 None => problem.with_hint(format!("remove it; the one annotation is {FORCE_PRIMARY}")),
@@ -39,7 +44,9 @@ pub(super) fn check(subject: &Subject<'_>, out: &mut Problems) {
 
 /// Whether a key belongs to this project's API group.
 pub(super) fn is_ours(key: &str) -> bool {
-    key.split_once('/').is_some_and(|(prefix, _)| prefix == GROUP || prefix.strip_suffix(GROUP).is_some_and(|rest| rest.ends_with('.')))
+    key.split_once('/').is_some_and(|(prefix, _)| {
+        prefix == GROUP || prefix.strip_suffix(GROUP).is_some_and(|rest| rest.ends_with('.'))
+    })
 }
 
 /// Keys and values of labels.
@@ -76,7 +83,11 @@ pub(super) fn annotations(entries: &BTreeMap<String, String>, path: &FieldPath, 
 pub(super) fn control_characters(value: &str, path: &FieldPath, out: &mut Problems) {
     let odd = |c: char| (c.is_control() && !"\n\t".contains(c)) || "\u{2028}\u{2029}\u{feff}".contains(c);
     if let Some(character) = value.chars().find(|c| odd(*c)) {
-        out.report(Code::ControlCharacter, path.clone(), format!("the value holds the character U+{:04X}", u32::from(character)));
+        out.report(
+            Code::ControlCharacter,
+            path.clone(),
+            format!("the value holds the character U+{:04X}", u32::from(character)),
+        );
     }
 }
 
@@ -87,21 +98,33 @@ pub(super) fn force_primary(subject: &Subject<'_>, out: &mut Problems) -> Option
     let spec = subject.spec;
     let Some(forced) = read_force_primary(value) else {
         let message = format!("{FORCE_PRIMARY} must be <ordinal>/<timeline>, found {value:?}");
-        out.push(Problem::new(Code::InvalidAnnotation, path, message).with_hint("write the ordinal of the new primary, a slash and the timeline of its volume, for example \"1/3\""));
+        out.push(Problem::new(Code::InvalidAnnotation, path, message).with_hint(
+            "write the ordinal of the new primary, a slash and the timeline of its volume, for example \"1/3\"",
+        ));
         return None;
     };
     let primary = spec.primary.unwrap_or(0);
     if spec.failover != Failover::Manual {
         let message = format!("{FORCE_PRIMARY} is set and the members elect their primary themselves");
-        out.push(Problem::new(Code::InvalidAnnotation, path, message).with_hint("remove the annotation, or set failover: Manual"));
+        out.push(
+            Problem::new(Code::InvalidAnnotation, path, message)
+                .with_hint("remove the annotation, or set failover: Manual"),
+        );
         None
     } else if i32::from(forced.ordinal) != primary {
-        let message = format!("{FORCE_PRIMARY} names member {} and the primary is {primary}: it does nothing", forced.ordinal);
+        let message =
+            format!("{FORCE_PRIMARY} names member {} and the primary is {primary}: it does nothing", forced.ordinal);
         out.report(Code::AnnotationLeftBehind, path, message);
         None
     } else {
-        let message = format!("member {} is promoted even if it lacks the last writes, while its volume is on timeline {}", forced.ordinal, forced.timeline);
-        out.push(Problem::new(Code::AnnotationLeftBehind, path, message).with_hint("remove the annotation as soon as the member is the primary"));
+        let message = format!(
+            "member {} is promoted even if it lacks the last writes, while its volume is on timeline {}",
+            forced.ordinal, forced.timeline
+        );
+        out.push(
+            Problem::new(Code::AnnotationLeftBehind, path, message)
+                .with_hint("remove the annotation as soon as the member is the primary"),
+        );
         Some(forced)
     }
 }
@@ -132,6 +155,9 @@ const RENDERED: [&str; 8] = [
 /// Refuses what the renderer writes itself, where a user or the platform adds labels or annotations to its objects.
 pub(super) fn reserved(entries: &BTreeMap<String, String>, path: &FieldPath, out: &mut Problems) {
     for key in entries.keys().filter(|key| is_ours(key) || RENDERED.contains(&key.as_str())) {
-        out.push(Problem::new(Code::ReservedLabel, path.key(key.as_str()), format!("{key} is written by dbrender itself")).on_key());
+        out.push(
+            Problem::new(Code::ReservedLabel, path.key(key.as_str()), format!("{key} is written by dbrender itself"))
+                .on_key(),
+        );
     }
 }

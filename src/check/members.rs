@@ -19,7 +19,11 @@ pub(super) fn check(subject: &Subject<'_>, out: &mut Problems) -> Members {
     let replicas = u8::try_from(wanted.replicas).ok().filter(|n| (1..=7).contains(n));
     if replicas.is_none() {
         // The schema says so too; the controller reads what an older schema let through.
-        out.report(Code::OutOfRange, spec("replicas"), format!("spec.replicas must be between 1 and 7, found {}", wanted.replicas));
+        out.report(
+            Code::OutOfRange,
+            spec("replicas"),
+            format!("spec.replicas must be between 1 and 7, found {}", wanted.replicas),
+        );
     }
     if let Some(largest) = subject.ground.limits.max_replicas.filter(|largest| wanted.replicas > *largest) {
         let message = format!("{} replicas are more than the platform's limit of {largest}", wanted.replicas);
@@ -52,13 +56,20 @@ pub(super) const fn profile(failover: Failover) -> Profile {
 fn primary(subject: &Subject<'_>, replicas: u8, out: &mut Problems) -> u8 {
     let Some(wanted) = subject.spec.primary else { return 0 };
     if subject.spec.failover == Failover::Automatic {
-        out.report(Code::PrimaryWithoutManual, spec("primary"), format!("primary: {wanted} is set and the members elect their primary themselves"));
+        out.report(
+            Code::PrimaryWithoutManual,
+            spec("primary"),
+            format!("primary: {wanted} is set and the members elect their primary themselves"),
+        );
         return 0;
     }
     match u8::try_from(wanted).ok().filter(|ordinal| *ordinal < replicas) {
         Some(ordinal) => ordinal,
         None => {
-            let message = format!("primary: {wanted} is none of the {replicas} members; their ordinals are 0 to {}", replicas - 1);
+            let message = format!(
+                "primary: {wanted} is none of the {replicas} members; their ordinals are 0 to {}",
+                replicas - 1
+            );
             let problem = Problem::new(Code::PrimaryOutsideReplicas, spec("primary"), message);
             out.push(problem.with_hint(format!("use an ordinal of 0 to {}", replicas - 1)));
             0

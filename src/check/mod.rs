@@ -26,7 +26,7 @@ mod version;
 use crate::api::{Database, DatabaseSpec};
 use crate::engine::{self, Engine, Release};
 use crate::plan::Plan;
-use crate::problem::{FieldPath, Problems};
+use crate::problem::{FieldPath, Problem, Problems, Severity};
 
 pub use ground::{Ground, ground};
 pub use together::{Written, together};
@@ -74,10 +74,26 @@ pub fn check(database: &Database, ground: &Ground, namespace: Option<&str>) -> C
         release,
     };
     let plan = plan(&subject, namespace, &mut out).filter(|_| !out.has_errors());
-    let name = if subject.namespace.is_empty() { subject.name.to_owned() } else { format!("{}/{}", subject.namespace, subject.name) };
-    out.iter_mut().for_each(|problem| problem.subject = Some(name.clone()));
-    Checked { plan, problems: out }
+    let name = if subject.namespace.is_empty() {
+        subject.name.to_owned()
+    } else {
+        format!("{}/{}", subject.namespace, subject.name)
+    };
+    let stops = out.has_errors();
+    let untold = out.len().saturating_sub(TOLD);
+    let mut problems: Problems = out.into_iter().take(TOLD).collect();
+    if let Some(last) = problems.iter().last().filter(|_| untold > 0).cloned() {
+        let message = format!("{untold} more problems of this Database are not shown");
+        // Errors among those that are not shown still stop the run.
+        let severity = if stops { Severity::Error } else { Severity::Warning };
+        problems.push(Problem { severity, message, hint: "mend the ones above first".to_owned(), ..last });
+    }
+    problems.iter_mut().for_each(|problem| problem.subject = Some(name.clone()));
+    Checked { plan, problems }
 }
+
+/// Problems of one Database that are told. A hostile one would make a million, of parameters alone.
+const TOLD: usize = 200;
 
 /// Every topic is asked before any answer is used, so that all problems are told in one run.
 fn plan(subject: &Subject<'_>, flag: Option<&str>, out: &mut Problems) -> Option<Plan> {

@@ -17,7 +17,10 @@ pub(super) fn cpu(subject: &Subject<'_>, out: &mut Problems) -> Option<Quantity>
     let whole = millicores.is_some_and(|m| Quantity::parse(&format!("{m}m")) == Ok(cpu));
     if cpu.is_binary() || !whole {
         let message = format!("resources.cpu {written} is no number of cores");
-        out.push(Problem::new(Code::OddQuantity, spec("resources.cpu"), message).with_hint("write cores or millicores, for example 2 or 500m"));
+        out.push(
+            Problem::new(Code::OddQuantity, spec("resources.cpu"), message)
+                .with_hint("write cores or millicores, for example 2 or 500m"),
+        );
         return None;
     }
     Some(cpu)
@@ -29,7 +32,11 @@ pub(super) fn memory(subject: &Subject<'_>, out: &mut Problems) -> Option<Quanti
     let memory = quantity(written, "resources.memory", out)?;
     let bytes = memory.bytes().filter(|bytes| (1..=MEMORY_MAX).contains(bytes));
     if bytes.is_none_or(|bytes| Quantity::of_bytes(bytes) != memory) {
-        let problem = Problem::new(Code::OddQuantity, spec("resources.memory"), format!("resources.memory {written} is no number of bytes that a machine has"));
+        let problem = Problem::new(
+            Code::OddQuantity,
+            spec("resources.memory"),
+            format!("resources.memory {written} is no number of bytes that a machine has"),
+        );
         // `400m` is the classic: four tenths of a byte.
         out.push(match written.strip_suffix('m').filter(|digits| digits.bytes().all(|b| b.is_ascii_digit())) {
             Some(digits) => problem.with_hint(format!("did you mean {digits}Mi? m is a thousandth")),

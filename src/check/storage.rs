@@ -17,11 +17,19 @@ fn size(subject: &Subject<'_>, out: &mut Problems) -> Option<Quantity> {
     let path = spec("storage.size");
     let digits = written.strip_suffix("Gi").or_else(|| written.strip_suffix("Ti"));
     if !digits.is_some_and(|digits| !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit())) {
-        out.push(Problem::new(Code::InvalidStorageSize, path, format!("storage.size must be a whole number of Gi or Ti, found {written:?}")).with_hint(hint(written)));
+        out.push(
+            Problem::new(
+                Code::InvalidStorageSize,
+                path,
+                format!("storage.size must be a whole number of Gi or Ti, found {written:?}"),
+            )
+            .with_hint(hint(written)),
+        );
         return None;
     }
     // A claim's size is kept in 63 bits.
-    let size = Quantity::parse(written).ok().filter(|size| size.bytes().is_some_and(|bytes| i64::try_from(bytes).is_ok()));
+    let size =
+        Quantity::parse(written).ok().filter(|size| size.bytes().is_some_and(|bytes| i64::try_from(bytes).is_ok()));
     let Some(size) = size else {
         out.report(Code::InvalidStorageSize, path, format!("storage.size {written} is too large for a volume"));
         return None;
@@ -52,8 +60,14 @@ fn class(subject: &Subject<'_>, out: &mut Problems) -> Option<String> {
     let logical = subject.spec.storage.storage_class.as_str();
     let class = subject.ground.storage_class(logical);
     // Empty is Kubernetes' own word for "no class": volumes that somebody has made by hand.
-    if let Err(reason) = kubernetes_name::object_name(class).or_else(|reason| if class.is_empty() { Ok(()) } else { Err(reason) }) {
-        out.report(Code::InvalidReference, spec("storage.storageClass"), format!("the storage class {class:?} must {reason}"));
+    if let Err(reason) =
+        kubernetes_name::object_name(class).or_else(|reason| if class.is_empty() { Ok(()) } else { Err(reason) })
+    {
+        out.report(
+            Code::InvalidReference,
+            spec("storage.storageClass"),
+            format!("the storage class {class:?} must {reason}"),
+        );
         return None;
     }
     Some(class.to_owned())

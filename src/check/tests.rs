@@ -34,7 +34,8 @@ fn lay_over(base: &mut Value, changes: &Value) {
 }
 
 fn platform(settings: &Value) -> (Option<Ground>, Vec<String>) {
-    let settings: PlatformSettings = serde_json::from_value(settings.clone()).expect("the settings have the types of the schema");
+    let settings: PlatformSettings =
+        serde_json::from_value(settings.clone()).expect("the settings have the types of the schema");
     let mut out = Problems::new();
     let found = ground(&settings, &mut out);
     (found, lines(&out))
@@ -56,7 +57,8 @@ fn run(changes: &Value) -> Checked {
 
 #[track_caller]
 fn expect(found: &[String], expected: &[&str], input: &Value) {
-    let good = found.len() == expected.len() && found.iter().zip(expected).all(|(found, expected)| found.starts_with(expected));
+    let good = found.len() == expected.len()
+        && found.iter().zip(expected).all(|(found, expected)| found.starts_with(expected));
     assert!(good, "{input}\nfound    {found:#?}\nexpected {expected:#?}");
 }
 
@@ -81,34 +83,81 @@ fn each_rule_has_its_code_and_says_what_is_wrong() {
     let long = "a".repeat(46);
     for (changes, expected) in [
         // RD-31..RD-34, RD-92, OP-47, OP-48.
-        (json!({"metadata": {"name": long}}), &["DBR301 metadata.name the name \"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\" must have at most 45 characters, it has 46"][..]),
+        (
+            json!({"metadata": {"name": long}}),
+            &[
+                "DBR301 metadata.name the name \"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\" must have at most 45 characters, it has 46",
+            ][..],
+        ),
         (json!({"metadata": {"name": "a".repeat(45)}}), &[]),
-        (json!({"metadata": {"name": "2024-sales"}}), &["DBR301 metadata.name the name \"2024-sales\" must start with a lower-case letter"]),
+        (
+            json!({"metadata": {"name": "2024-sales"}}),
+            &["DBR301 metadata.name the name \"2024-sales\" must start with a lower-case letter"],
+        ),
         (json!({"metadata": {"name": "shop.v2"}}), &["DBR301 "]),
         (json!({"metadata": {"name": "Shop"}}), &["DBR301 "]),
         (json!({"metadata": {"name": "shop-"}}), &["DBR301 "]),
-        (json!({"metadata": {"name": "../../etc/x", "namespace": "a/b"}}), &["DBR301 ", "DBR303 metadata.namespace the namespace \"a/b\" must have lower-case"]),
+        (
+            json!({"metadata": {"name": "../../etc/x", "namespace": "a/b"}}),
+            &["DBR301 ", "DBR303 metadata.namespace the namespace \"a/b\" must have lower-case"],
+        ),
         // RD-91.
         (json!({"metadata": {"namespace": null}}), &["DBR302 metadata.namespace the Database has no namespace"]),
-        (json!({"metadata": {"labels": {"a b": "c", "x": "-"}}}), &["DBR374 metadata.labels.a b the label key \"a b\" must have letters", "DBR374 metadata.labels.x the value of label x must"]),
-        (json!({"metadata": {"labels": {"app.example.com/database": "x"}}}), &["DBR305 metadata.labels[app.example.com/database]"]),
-        (json!({"metadata": {"annotations": {"app.example.com/force-primry": "1/1"}}}), &["DBR376 metadata.annotations[app.example.com/force-primry] dbrender knows no annotation"]),
-        (json!({"metadata": {"annotations": {"x": "a\u{7}b"}}}), &["DBR378 metadata.annotations.x the value holds the character U+0007"]),
-        (json!({"spec": {"engine": "mysql"}}), &["DBR312 spec.engine this dbrender cannot render mysql yet; it renders postgresql"]),
-        (json!({"spec": {"version": "9"}}), &["DBR311 spec.version edition 1 of the catalog has no PostgreSQL \"9\"; it has 15 ("]),
+        (
+            json!({"metadata": {"labels": {"a b": "c", "x": "-"}}}),
+            &[
+                "DBR374 metadata.labels.a b the label key \"a b\" must have letters",
+                "DBR374 metadata.labels.x the value of label x must",
+            ],
+        ),
+        (
+            json!({"metadata": {"labels": {"app.example.com/database": "x"}}}),
+            &["DBR305 metadata.labels[app.example.com/database]"],
+        ),
+        (
+            json!({"metadata": {"annotations": {"app.example.com/force-primry": "1/1"}}}),
+            &["DBR376 metadata.annotations[app.example.com/force-primry] dbrender knows no annotation"],
+        ),
+        (
+            json!({"metadata": {"annotations": {"x": "a\u{7}b"}}}),
+            &["DBR378 metadata.annotations.x the value holds the character U+0007"],
+        ),
+        (
+            json!({"spec": {"engine": "mysql"}}),
+            &["DBR312 spec.engine this dbrender cannot render mysql yet; it renders postgresql"],
+        ),
+        (
+            json!({"spec": {"version": "9"}}),
+            &["DBR311 spec.version edition 1 of the catalog has no PostgreSQL \"9\"; it has 15 ("],
+        ),
         (json!({"spec": {"version": "16.3"}}), &["DBR311 "]),
         (json!({"spec": {"version": "15"}}), &["DBR313 spec.version PostgreSQL 15 gets no more fixes after 2027-11"]),
         // OP-62.
-        (json!({"spec": {"storage": {"size": "100GB"}}}), &["DBR321 spec.storage.size storage.size must be a whole number of Gi or Ti, found \"100GB\""]),
+        (
+            json!({"spec": {"storage": {"size": "100GB"}}}),
+            &["DBR321 spec.storage.size storage.size must be a whole number of Gi or Ti, found \"100GB\""],
+        ),
         (json!({"spec": {"storage": {"size": "0Gi"}}}), &["DBR321 spec.storage.size storage.size must be above zero"]),
-        (json!({"spec": {"storage": {"size": "99999999999Ti"}}}), &["DBR321 spec.storage.size storage.size 99999999999Ti is too large"]),
+        (
+            json!({"spec": {"storage": {"size": "99999999999Ti"}}}),
+            &["DBR321 spec.storage.size storage.size 99999999999Ti is too large"],
+        ),
         (json!({"spec": {"storage": {"size": "007Gi"}}}), &[]),
         (json!({"spec": {"storage": {"storageClass": "Fast SSD"}}}), &["DBR371 spec.storage.storageClass"]),
         (json!({"spec": {"storage": {"storageClass": ""}}}), &[]),
         // RD-20, RD-22.
-        (json!({"spec": {"resources": {"memory": "1gb"}}}), &["DBR331 spec.resources.memory resources.memory \"1gb\" is not a number"]),
-        (json!({"spec": {"resources": {"memory": "512m"}}}), &["DBR332 spec.resources.memory resources.memory 512m is no number of bytes"]),
-        (json!({"spec": {"resources": {"cpu": "1Gi"}}}), &["DBR332 spec.resources.cpu resources.cpu 1Gi is no number of cores"]),
+        (
+            json!({"spec": {"resources": {"memory": "1gb"}}}),
+            &["DBR331 spec.resources.memory resources.memory \"1gb\" is not a number"],
+        ),
+        (
+            json!({"spec": {"resources": {"memory": "512m"}}}),
+            &["DBR332 spec.resources.memory resources.memory 512m is no number of bytes"],
+        ),
+        (
+            json!({"spec": {"resources": {"cpu": "1Gi"}}}),
+            &["DBR332 spec.resources.cpu resources.cpu 1Gi is no number of cores"],
+        ),
         (json!({"spec": {"resources": {"cpu": "0"}}}), &["DBR332 "]),
         (json!({"spec": {"resources": {"cpu": "-1"}}}), &["DBR332 "]),
         (json!({"spec": {"resources": {"cpu": "0.1m"}}}), &["DBR332 "]),
@@ -116,33 +165,105 @@ fn each_rule_has_its_code_and_says_what_is_wrong() {
         (json!({"spec": {"resources": {"cpu": "0.5", "memory": "1e9"}}}), &[]),
         // RD-25.
         (json!({"spec": {"backup": {"schedule": "CRON_TZ=Asia/Seoul 0 2 * * *"}}}), &["DBR342 spec.backup.schedule"]),
-        (json!({"spec": {"backup": {"timeZone": "europe/berlin"}}}), &["DBR344 spec.backup.timeZone \"europe/berlin\" is no time zone"]),
-        (json!({"spec": {"backup": {"retention": 0}}}), &["DBR345 spec.backup.retention backup.retention must be 1 or more, found 0"]),
-        (json!({"spec": {"backup": {"destination": "volumes"}}}), &["DBR346 spec.backup.destination backup.destination \"volumes\" is none of the platform's destinations: volume"]),
-        (json!({"spec": {"backup": {"enabled": false}}}), &["DBR347 spec.backup.enabled backup.enabled: false: no backups are made"]),
+        (
+            json!({"spec": {"backup": {"timeZone": "europe/berlin"}}}),
+            &["DBR344 spec.backup.timeZone \"europe/berlin\" is no time zone"],
+        ),
+        (
+            json!({"spec": {"backup": {"retention": 0}}}),
+            &["DBR345 spec.backup.retention backup.retention must be 1 or more, found 0"],
+        ),
+        (
+            json!({"spec": {"backup": {"destination": "volumes"}}}),
+            &[
+                "DBR346 spec.backup.destination backup.destination \"volumes\" is none of the platform's destinations: volume",
+            ],
+        ),
+        (
+            json!({"spec": {"backup": {"enabled": false}}}),
+            &["DBR347 spec.backup.enabled backup.enabled: false: no backups are made"],
+        ),
         (json!({"spec": {"backup": {"suspend": true}}}), &["DBR347 spec.backup.suspend"]),
         (json!({"spec": {"hibernate": true}}), &["DBR347 spec.hibernate"]),
         (json!({"spec": {"primary": 0}}), &["DBR352 spec.primary primary: 0 is set and the members elect"]),
-        (json!({"spec": {"failover": "Manual", "replicas": 3, "primary": 3}}), &["DBR355 spec.failover", "DBR353 spec.primary primary: 3 is none of the 3 members; their ordinals are 0 to 2"]),
+        (
+            json!({"spec": {"failover": "Manual", "replicas": 3, "primary": 3}}),
+            &[
+                "DBR355 spec.failover",
+                "DBR353 spec.primary primary: 3 is none of the 3 members; their ordinals are 0 to 2",
+            ],
+        ),
         (json!({"spec": {"failover": "Manual"}}), &[]),
-        (json!({"spec": {"engine": "mongodb", "failover": "Manual"}}), &["DBR312 spec.engine", "DBR351 spec.failover mongodb always elects its primary"]),
-        (json!({"spec": {"database": "postgres", "version": "x", "resources": {"memory": "1Mi"}}}), &["DBR311 ", "DBR361 spec.database", "DBR333 spec.resources.memory"]),
+        (
+            json!({"spec": {"engine": "mongodb", "failover": "Manual"}}),
+            &["DBR312 spec.engine", "DBR351 spec.failover mongodb always elects its primary"],
+        ),
+        (
+            json!({"spec": {"database": "postgres", "version": "x", "resources": {"memory": "1Mi"}}}),
+            &["DBR311 ", "DBR361 spec.database", "DBR333 spec.resources.memory"],
+        ),
         (json!({"spec": {"replicas": 2}}), &["DBR354 spec.replicas with 2 members"]),
         (json!({"spec": {"replicas": 9}}), &["DBR206 spec.replicas"]),
-        (json!({"spec": {"credentials": {"appSecretName": "A", "adminSecretName": "b"}}}), &["DBR371 spec.credentials.appSecretName the name of the Secret \"A\" must"]),
-        (json!({"spec": {"credentials": {"appSecretName": "a", "adminSecretName": "a"}}}), &["DBR371 spec.credentials.adminSecretName"]),
+        (
+            json!({"spec": {"credentials": {"appSecretName": "A", "adminSecretName": "b"}}}),
+            &["DBR371 spec.credentials.appSecretName the name of the Secret \"A\" must"],
+        ),
+        (
+            json!({"spec": {"credentials": {"appSecretName": "a", "adminSecretName": "a"}}}),
+            &["DBR371 spec.credentials.adminSecretName"],
+        ),
         (json!({"spec": {"tls": {"secretName": "a_b"}}}), &["DBR371 spec.tls.secretName"]),
-        (json!({"spec": {"bootstrap": {"fromBackup": {"name": "shop"}}}}), &["DBR373 spec.bootstrap.fromBackup.name a Database cannot be restored from itself"]),
-        (json!({"spec": {"bootstrap": {"fromBackup": {"name": "shop", "namespace": "other"}}}}), &["DBR373 spec.bootstrap.fromBackup.namespace the backups of namespace other are on a volume there"]),
-        (json!({"spec": {"bootstrap": {"fromBackup": {"name": "old", "backup": "yesterday"}}}}), &["DBR373 spec.bootstrap.fromBackup.backup \"yesterday\" is no id"]),
+        (
+            json!({"spec": {"bootstrap": {"fromBackup": {"name": "shop"}}}}),
+            &["DBR373 spec.bootstrap.fromBackup.name a Database cannot be restored from itself"],
+        ),
+        (
+            json!({"spec": {"bootstrap": {"fromBackup": {"name": "shop", "namespace": "other"}}}}),
+            &["DBR373 spec.bootstrap.fromBackup.namespace the backups of namespace other are on a volume there"],
+        ),
+        (
+            json!({"spec": {"bootstrap": {"fromBackup": {"name": "old", "backup": "yesterday"}}}}),
+            &["DBR373 spec.bootstrap.fromBackup.backup \"yesterday\" is no id"],
+        ),
         (json!({"spec": {"bootstrap": {"fromBackup": {"name": "old", "backup": "20261130T020000Z"}}}}), &[]),
-        (json!({"spec": {"bootstrap": {"fromBackup": {"name": "old", "pointInTime": "2026-11-30T02:00:00Z"}}}}), &["DBR373 spec.bootstrap.fromBackup.pointInTime"]),
-        (json!({"spec": {"access": {"namespaces": {"names": ["ok", "Not"]}}}}), &["DBR303 spec.access.namespaces.names[1]"]),
-        (json!({"spec": {"access": {"namespaces": {"selector": {"matchLabels": {"a": "b c"}}}}}}), &["DBR374 spec.access.namespaces.selector.matchLabels.a"]),
-        (json!({"spec": {"service": {"annotations": {"app.example.com/x": "1"}}}}), &["DBR305 spec.service.annotations[app.example.com/x]"]),
-        (json!({"spec": {"scheduling": {"nodeSelector": {"a/b/c": "x"}, "topologyKeys": ["a", "a"], "priorityClassName": "x y"}}}), &["DBR374 spec.scheduling.nodeSelector[a/b/c]", "DBR371 spec.scheduling.priorityClassName", "DBR374 spec.scheduling.topologyKeys[1]"]),
-        (json!({"spec": {"scheduling": {"tolerations": [{"operator": "Exists"}, {"key": "a", "value": "b", "effect": "NoExecute", "tolerationSeconds": 3}]}}}), &[]),
-        (json!({"spec": {"scheduling": {"tolerations": [{"operator": "Equal"}, {"key": "a", "operator": "Exists", "value": "b"}, {"key": "a", "operator": "In"}, {"key": "a", "effect": "NoRun"}, {"key": "a", "tolerationSeconds": 3}]}}}), &["DBR375 spec.scheduling.tolerations[0].operator", "DBR375 spec.scheduling.tolerations[1].value", "DBR375 spec.scheduling.tolerations[2].operator", "DBR375 spec.scheduling.tolerations[3].effect", "DBR375 spec.scheduling.tolerations[4].tolerationSeconds"]),
+        (
+            json!({"spec": {"bootstrap": {"fromBackup": {"name": "old", "pointInTime": "2026-11-30T02:00:00Z"}}}}),
+            &["DBR373 spec.bootstrap.fromBackup.pointInTime"],
+        ),
+        (
+            json!({"spec": {"access": {"namespaces": {"names": ["ok", "Not"]}}}}),
+            &["DBR303 spec.access.namespaces.names[1]"],
+        ),
+        (
+            json!({"spec": {"access": {"namespaces": {"selector": {"matchLabels": {"a": "b c"}}}}}}),
+            &["DBR374 spec.access.namespaces.selector.matchLabels.a"],
+        ),
+        (
+            json!({"spec": {"service": {"annotations": {"app.example.com/x": "1"}}}}),
+            &["DBR305 spec.service.annotations[app.example.com/x]"],
+        ),
+        (
+            json!({"spec": {"scheduling": {"nodeSelector": {"a/b/c": "x"}, "topologyKeys": ["a", "a"], "priorityClassName": "x y"}}}),
+            &[
+                "DBR374 spec.scheduling.nodeSelector[a/b/c]",
+                "DBR371 spec.scheduling.priorityClassName",
+                "DBR374 spec.scheduling.topologyKeys[1]",
+            ],
+        ),
+        (
+            json!({"spec": {"scheduling": {"tolerations": [{"operator": "Exists"}, {"key": "a", "value": "b", "effect": "NoExecute", "tolerationSeconds": 3}]}}}),
+            &[],
+        ),
+        (
+            json!({"spec": {"scheduling": {"tolerations": [{"operator": "Equal"}, {"key": "a", "operator": "Exists", "value": "b"}, {"key": "a", "operator": "In"}, {"key": "a", "effect": "NoRun"}, {"key": "a", "tolerationSeconds": 3}]}}}),
+            &[
+                "DBR375 spec.scheduling.tolerations[0].operator",
+                "DBR375 spec.scheduling.tolerations[1].value",
+                "DBR375 spec.scheduling.tolerations[2].operator",
+                "DBR375 spec.scheduling.tolerations[3].effect",
+                "DBR375 spec.scheduling.tolerations[4].tolerationSeconds",
+            ],
+        ),
     ] {
         let checked = run(&changes);
         expect(&lines(&checked.problems), expected, &changes);
@@ -159,12 +280,28 @@ fn all_rules_run_whatever_the_first_one_says() {
 }
 
 #[test]
+fn a_flood_of_problems_is_cut_and_stays_an_error() {
+    let annotations: BTreeMap<String, String> = (0..500).map(|n| (format!("a{n}"), "\u{7}".to_owned())).collect();
+    let labels: BTreeMap<String, String> = (0..500).map(|n| (format!("a{n}"), "-".to_owned())).collect();
+    for (metadata, errors) in [(json!({"annotations": annotations}), false), (json!({"labels": labels}), true)] {
+        let checked = run(&json!({"metadata": metadata}));
+        assert_eq!(checked.problems.len(), 201);
+        assert_eq!(checked.plan.is_none(), checked.problems.has_errors());
+        assert_eq!(checked.problems.has_errors(), errors);
+    }
+}
+
+#[test]
 fn the_flag_stands_in_for_a_namespace_and_never_against_one() {
     let without = database(&json!({"metadata": {"namespace": null}}));
     let plan = check(&without, &Ground::default(), Some("prod")).plan.expect("a plan");
     assert_eq!(plan.namespace, "prod");
     assert!(check(&database(&json!({})), &Ground::default(), Some("demo")).plan.is_some());
-    expect(&lines(&check(&database(&json!({})), &Ground::default(), Some("prod")).problems), &["DBR306 metadata.namespace"], &json!({}));
+    expect(
+        &lines(&check(&database(&json!({})), &Ground::default(), Some("prod")).problems),
+        &["DBR306 metadata.namespace"],
+        &json!({}),
+    );
 }
 
 #[test]
@@ -181,7 +318,8 @@ fn a_forced_promotion_is_an_ordinal_and_a_timeline() {
     ] {
         let changes = json!({"metadata": {"annotations": {"app.example.com/force-primary": value}}, "spec": spec});
         let checked = run(&changes);
-        let codes: Vec<_> = checked.problems.iter().map(|p| p.code.id()).filter(|code| code.starts_with("DBR37")).collect();
+        let codes: Vec<_> =
+            checked.problems.iter().map(|p| p.code.id()).filter(|code| code.starts_with("DBR37")).collect();
         assert_eq!(codes, [expected], "{changes}");
         let found = checked.plan.and_then(|plan| plan.force_primary);
         assert_eq!(found, forced.map(|(ordinal, timeline)| ForcePrimary { ordinal, timeline }), "{changes}");
@@ -207,31 +345,69 @@ fn the_platform_decides_images_classes_destinations_and_credentials() {
     let ground = ground_of(&settings);
     let changes = json!({"spec": {"storage": {"storageClass": "fast-ssd"}, "backup": {"destination": "offsite"}, "bootstrap": {"fromBackup": {"name": "shop", "namespace": "other"}}}});
     let plan = check(&database(&changes), &ground, None).plan.expect("a plan");
-    assert!(plan.images.server.starts_with("mirror.example.com/ghcr/dbrender/postgresql:16."), "{}", plan.images.server);
+    assert!(
+        plan.images.server.starts_with("mirror.example.com/ghcr/dbrender/postgresql:16."),
+        "{}",
+        plan.images.server
+    );
     assert_eq!(plan.images.rclone, "own.example.com/rclone:1");
     assert!(plan.images.exporter.starts_with("quay.io/"), "{}", plan.images.exporter);
     assert_eq!(plan.storage.class, "io2");
-    assert_eq!(plan.credentials, Credentials::External { store: "vault".into(), kind: "ClusterSecretStore".into(), prefix: "db/".into(), refresh_interval: "1h0m0s".into() });
+    assert_eq!(
+        plan.credentials,
+        Credentials::External {
+            store: "vault".into(),
+            kind: "ClusterSecretStore".into(),
+            prefix: "db/".into(),
+            refresh_interval: "1h0m0s".into()
+        }
+    );
     assert!(matches!(&plan.restore.expect("a restore").source, Destination::S3(bucket) if bucket.provider == "AWS"));
     assert!(plan.access.is_none());
-    assert_eq!(plan.monitoring.expect("monitoring").labels, BTreeMap::from([("release".to_owned(), "prometheus".to_owned())]));
-    let plan = check(&database(&json!({"spec": {"monitoring": {"enabled": false}}})), &ground, None).plan.expect("a plan");
+    assert_eq!(
+        plan.monitoring.expect("monitoring").labels,
+        BTreeMap::from([("release".to_owned(), "prometheus".to_owned())])
+    );
+    let plan =
+        check(&database(&json!({"spec": {"monitoring": {"enabled": false}}})), &ground, None).plan.expect("a plan");
     assert!(plan.monitoring.is_none());
-    assert!(matches!(&plan.backup.destination, Destination::Volume(volume) if volume.size.canonical() == "50Gi" && volume.class == "gp3"));
+    assert!(
+        matches!(&plan.backup.destination, Destination::Volume(volume) if volume.size.canonical() == "50Gi" && volume.class == "gp3")
+    );
 }
 
 #[test]
 fn a_database_keeps_to_the_platform() {
     for (settings, changes, expected) in [
-        (json!({"limits": {"maxReplicas": 1}}), json!({"spec": {"replicas": 3}}), &["DBR505 spec.replicas 3 replicas are more than the platform's limit of 1"][..]),
+        (
+            json!({"limits": {"maxReplicas": 1}}),
+            json!({"spec": {"replicas": 3}}),
+            &["DBR505 spec.replicas 3 replicas are more than the platform's limit of 1"][..],
+        ),
         (json!({"limits": {"maxStorage": "5Gi"}}), json!({}), &["DBR505 spec.storage.size"]),
         (json!({"limits": {"maxStorage": "10Gi"}}), json!({}), &[]),
-        (json!({"limits": {"engines": ["mysql"]}}), json!({}), &["DBR505 spec.engine the platform allows no postgresql; it allows mysql"]),
+        (
+            json!({"limits": {"engines": ["mysql"]}}),
+            json!({}),
+            &["DBR505 spec.engine the platform allows no postgresql; it allows mysql"],
+        ),
         (json!({"limits": {"namespaces": ["prod"]}}), json!({}), &["DBR505 metadata.namespace"]),
         (json!({"credentials": {"mode": "existing"}}), json!({}), &["DBR372 spec.credentials"]),
-        (json!({"credentials": {"mode": "external", "store": {"name": "x"}}}), json!({"spec": {"credentials": {"appSecretName": "a", "adminSecretName": "b"}}}), &["DBR372 spec.credentials"]),
-        (json!({"credentials": {"mode": "existing"}}), json!({"spec": {"credentials": {"appSecretName": "a", "adminSecretName": "b"}}}), &[]),
-        (json!({"backupDestinations": {"s": {"s3": {"bucket": "b", "secretName": "s"}}}}), json!({"spec": {"backup": {"destination": "s"}, "bootstrap": {"fromBackup": {"name": "a", "namespace": "other"}}}}), &["DBR373 spec.bootstrap.fromBackup.namespace destination s is not shared with namespace demo"]),
+        (
+            json!({"credentials": {"mode": "external", "store": {"name": "x"}}}),
+            json!({"spec": {"credentials": {"appSecretName": "a", "adminSecretName": "b"}}}),
+            &["DBR372 spec.credentials"],
+        ),
+        (
+            json!({"credentials": {"mode": "existing"}}),
+            json!({"spec": {"credentials": {"appSecretName": "a", "adminSecretName": "b"}}}),
+            &[],
+        ),
+        (
+            json!({"backupDestinations": {"s": {"s3": {"bucket": "b", "secretName": "s"}}}}),
+            json!({"spec": {"backup": {"destination": "s"}, "bootstrap": {"fromBackup": {"name": "a", "namespace": "other"}}}}),
+            &["DBR373 spec.bootstrap.fromBackup.namespace destination s is not shared with namespace demo"],
+        ),
     ] {
         let checked = check(&database(&changes), &ground_of(&settings), None);
         expect(&lines(&checked.problems), expected, &settings);
@@ -243,29 +419,56 @@ fn the_platform_file_has_rules_of_its_own() {
     let s3 = |s3: Value| json!({"backupDestinations": {"x": {"s3": s3}}});
     for (settings, expected) in [
         (json!({"catalog": 99}), &["DBR503 catalog the catalog has editions 1 to"][..]),
-        (json!({"images": {"docker.io/library/postgres:1": "a/b:1"}}), &["DBR501 images[docker.io/library/postgres:1] no edition of the catalog has the image"]),
-        (json!({"images": {"docker.io/rclone/rclone:1.75.0": "a/b"}}), &["DBR501 images[docker.io/rclone/rclone:1.75.0] \"a/b\" is no image with a tag"]),
+        (
+            json!({"images": {"docker.io/library/postgres:1": "a/b:1"}}),
+            &["DBR501 images[docker.io/library/postgres:1] no edition of the catalog has the image"],
+        ),
+        (
+            json!({"images": {"docker.io/rclone/rclone:1.75.0": "a/b"}}),
+            &["DBR501 images[docker.io/rclone/rclone:1.75.0] \"a/b\" is no image with a tag"],
+        ),
         (json!({"registryMirror": {"https://docker.io": "a"}}), &["DBR501 registryMirror"]),
         (json!({"registryMirror": {"docker.io": "https://a/"}}), &["DBR501 registryMirror[docker.io]"]),
         (json!({"imagePullSecrets": ["a", "B"]}), &["DBR501 imagePullSecrets[1]"]),
         (json!({"storageClasses": {"fast": "A"}}), &["DBR501 storageClasses.fast"]),
         (json!({"clusterDomain": "cluster.local."}), &["DBR501 clusterDomain"]),
-        (json!({"backupDestinations": {"x": {}}}), &["DBR501 backupDestinations.x destination x needs exactly one of volume and s3"]),
-        (json!({"backupDestinations": {"volume": {"s3": {"bucket": "b", "secretName": "s"}}}}), &["DBR501 backupDestinations.volume the destination volume is a volume"]),
+        (
+            json!({"backupDestinations": {"x": {}}}),
+            &["DBR501 backupDestinations.x destination x needs exactly one of volume and s3"],
+        ),
+        (
+            json!({"backupDestinations": {"volume": {"s3": {"bucket": "b", "secretName": "s"}}}}),
+            &["DBR501 backupDestinations.volume the destination volume is a volume"],
+        ),
         (json!({"backupDestinations": {"x": {"volume": {"size": "0"}}}}), &["DBR501 backupDestinations.x.volume.size"]),
-        (json!({"backupDestinations": {"x": {"volume": {"size": "1Gi"}, "sharedWith": ["a"]}}}), &["DBR501 backupDestinations.x.volume a volume cannot be shared"]),
+        (
+            json!({"backupDestinations": {"x": {"volume": {"size": "1Gi"}, "sharedWith": ["a"]}}}),
+            &["DBR501 backupDestinations.x.volume a volume cannot be shared"],
+        ),
         (s3(json!({"bucket": "a b", "secretName": "s"})), &["DBR501 backupDestinations.x.s3.bucket"]),
         (s3(json!({"bucket": "a", "prefix": "/a", "secretName": "s"})), &["DBR501 backupDestinations.x.s3.prefix"]),
         (s3(json!({"bucket": "a", "prefix": "a/../b", "secretName": "s"})), &["DBR501 backupDestinations.x.s3.prefix"]),
-        (s3(json!({"bucket": "a", "endpoint": "minio:9000", "secretName": "s"})), &["DBR501 backupDestinations.x.s3.endpoint"]),
+        (
+            s3(json!({"bucket": "a", "endpoint": "minio:9000", "secretName": "s"})),
+            &["DBR501 backupDestinations.x.s3.endpoint"],
+        ),
         (s3(json!({"bucket": "a", "secretName": "S"})), &["DBR501 backupDestinations.x.s3.secretName"]),
-        (json!({"credentials": {"mode": "external"}}), &["DBR501 credentials.store credentials mode external needs a store"]),
+        (
+            json!({"credentials": {"mode": "external"}}),
+            &["DBR501 credentials.store credentials mode external needs a store"],
+        ),
         (json!({"credentials": {"store": {"name": "a"}}}), &["DBR501 credentials.store a store is of use"]),
         (json!({"credentials": {"mode": "existing", "generator": "job"}}), &["DBR501 credentials.generator"]),
-        (json!({"credentials": {"mode": "external", "store": {"name": "a", "refreshInterval": "1d"}}}), &["DBR501 credentials.store.refreshInterval"]),
+        (
+            json!({"credentials": {"mode": "external", "store": {"name": "a", "refreshInterval": "1d"}}}),
+            &["DBR501 credentials.store.refreshInterval"],
+        ),
         (json!({"labels": {"a": "b c"}}), &["DBR501 labels.a"]),
         (json!({"labels": {"app.kubernetes.io/instance": "x"}}), &["DBR305 labels[app.kubernetes.io/instance]"]),
-        (json!({"annotations": {"argocd.argoproj.io/sync-options": "x"}}), &["DBR305 annotations[argocd.argoproj.io/sync-options]"]),
+        (
+            json!({"annotations": {"argocd.argoproj.io/sync-options": "x"}}),
+            &["DBR305 annotations[argocd.argoproj.io/sync-options]"],
+        ),
         (json!({"limits": {"maxReplicas": 8}}), &["DBR501 limits.maxReplicas"]),
         (json!({"limits": {"maxStorage": "big"}}), &["DBR501 limits.maxStorage"]),
         (json!({"limits": {"namespaces": ["A"]}}), &["DBR501 limits.namespaces[0]"]),
@@ -284,9 +487,23 @@ fn databases_that_would_write_the_same_object_are_refused_together() {
     };
     for (one, other, message) in [
         (("shop", "demo"), ("shop", "demo"), Some("Database shop of namespace demo stands twice")),
-        (("shop", "demo"), ("shop-headless", "demo"), Some("Databases shop and shop-headless of namespace demo would both write Service shop-headless")),
-        (("shop-ro", "demo"), ("shop", "demo"), Some("Databases shop-ro and shop of namespace demo would both write Service shop-ro")),
-        (("shop", "demo"), ("shop-credentials", "demo"), Some("Databases shop and shop-credentials of namespace demo would both write ServiceAccount shop-credentials")),
+        (
+            ("shop", "demo"),
+            ("shop-headless", "demo"),
+            Some("Databases shop and shop-headless of namespace demo would both write Service shop-headless"),
+        ),
+        (
+            ("shop-ro", "demo"),
+            ("shop", "demo"),
+            Some("Databases shop-ro and shop of namespace demo would both write Service shop-ro"),
+        ),
+        (
+            ("shop", "demo"),
+            ("shop-credentials", "demo"),
+            Some(
+                "Databases shop and shop-credentials of namespace demo would both write ServiceAccount shop-credentials",
+            ),
+        ),
         (("shop", "demo"), ("shop-headless", "other"), None),
         (("shop", "demo"), ("shop-backup", "demo"), None),
         (("shop", "demo"), ("shop2", "demo"), None),
@@ -312,26 +529,66 @@ fn what_may_change() {
     let none = json!({});
     for (old, new, expected) in [
         (none.clone(), none.clone(), &[][..]),
-        (none.clone(), json!({"spec": {"engine": "mysql"}}), &["DBR401 spec.engine the engine cannot change from postgresql to mysql"]),
+        (
+            none.clone(),
+            json!({"spec": {"engine": "mysql"}}),
+            &["DBR401 spec.engine the engine cannot change from postgresql to mysql"],
+        ),
         // OP-62.
-        (none.clone(), json!({"spec": {"storage": {"size": "9Gi"}}}), &["DBR402 spec.storage.size storage.size cannot shrink from 10Gi to 9Gi"]),
+        (
+            none.clone(),
+            json!({"spec": {"storage": {"size": "9Gi"}}}),
+            &["DBR402 spec.storage.size storage.size cannot shrink from 10Gi to 9Gi"],
+        ),
         (json!({"spec": {"storage": {"size": "1024Gi"}}}), json!({"spec": {"storage": {"size": "1Ti"}}}), &[]),
         (json!({"spec": {"storage": {"size": "1Ti"}}}), json!({"spec": {"storage": {"size": "1023Gi"}}}), &["DBR402 "]),
         (none.clone(), json!({"spec": {"storage": {"storageClass": "fast"}}}), &["DBR403 spec.storage.storageClass"]),
         (none.clone(), json!({"spec": {"version": "15"}}), &["DBR404 spec.version PostgreSQL cannot go back from 16."]),
-        (none.clone(), json!({"spec": {"version": "17"}}), &["DBR405 spec.version PostgreSQL 16 does not become 17 in place"]),
-        (none.clone(), json!({"spec": {"database": "x", "username": "y"}}), &["DBR406 spec.database", "DBR406 spec.username"]),
-        (none.clone(), json!({"spec": {"bootstrap": {"fromBackup": {"name": "x"}}}}), &["DBR406 spec.bootstrap spec.bootstrap cannot be added"]),
+        (
+            none.clone(),
+            json!({"spec": {"version": "17"}}),
+            &["DBR405 spec.version PostgreSQL 16 does not become 17 in place"],
+        ),
+        (
+            none.clone(),
+            json!({"spec": {"database": "x", "username": "y"}}),
+            &["DBR406 spec.database", "DBR406 spec.username"],
+        ),
+        (
+            none.clone(),
+            json!({"spec": {"bootstrap": {"fromBackup": {"name": "x"}}}}),
+            &["DBR406 spec.bootstrap spec.bootstrap cannot be added"],
+        ),
         (none.clone(), json!({"spec": {"failover": "Manual"}}), &["DBR408 spec.failover"]),
-        (manual.clone(), with(&manual, json!({"spec": {"parameters": {"max_connections": "50"}}})), &["DBR407 spec.parameters.max_connections max_connections cannot be lowered with failover: Manual (from 100 to 50)"]),
+        (
+            manual.clone(),
+            with(&manual, json!({"spec": {"parameters": {"max_connections": "50"}}})),
+            &[
+                "DBR407 spec.parameters.max_connections max_connections cannot be lowered with failover: Manual (from 100 to 50)",
+            ],
+        ),
         (manual.clone(), with(&manual, json!({"spec": {"parameters": {"max_connections": "200"}}})), &[]),
-        (with(&manual, json!({"spec": {"primary": 1}})), with(&manual, json!({"spec": {"primary": 1, "parameters": {"max_connections": "200"}}})), &["DBR407 spec.parameters.max_connections max_connections cannot be raised while the primary is not member 0"]),
+        (
+            with(&manual, json!({"spec": {"primary": 1}})),
+            with(&manual, json!({"spec": {"primary": 1, "parameters": {"max_connections": "200"}}})),
+            &[
+                "DBR407 spec.parameters.max_connections max_connections cannot be raised while the primary is not member 0",
+            ],
+        ),
         (with(&manual, json!({"spec": {"parameters": {"max_connections": "200"}}})), manual.clone(), &["DBR407 "]),
-        (json!({"spec": {"failover": "Manual"}}), json!({"spec": {"failover": "Manual", "parameters": {"max_connections": "50"}}}), &[]),
+        (
+            json!({"spec": {"failover": "Manual"}}),
+            json!({"spec": {"failover": "Manual", "parameters": {"max_connections": "50"}}}),
+            &[],
+        ),
         (none.clone(), json!({"spec": {"parameters": {"max_connections": "50"}}}), &[]),
         (none.clone(), json!({"spec": {"version": "16.15"}}), &[]),
         (none.clone(), json!({"spec": {"replicas": 3, "resources": {"cpu": "2"}, "backup": {"retention": 9}}}), &[]),
-        (with(&manual, json!({"spec": {"primary": 2}})), with(&manual, json!({"spec": {"primary": 0, "replicas": 1}})), &["DBR409 spec.replicas member 2 is the primary"]),
+        (
+            with(&manual, json!({"spec": {"primary": 2}})),
+            with(&manual, json!({"spec": {"primary": 0, "replicas": 1}})),
+            &["DBR409 spec.replicas member 2 is the primary"],
+        ),
         (with(&manual, json!({"spec": {"primary": 2}})), with(&manual, json!({"spec": {"primary": 0}})), &[]),
     ] {
         let found = lines(&update(&database(&old), &database(&new), &Ground::default()));

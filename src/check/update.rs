@@ -18,7 +18,8 @@ pub fn update(old: &Database, new: &Database, ground: &Ground) -> Problems {
     change.fixed(&mut out);
     change.members(&mut out);
     let name = new.metadata.name.as_deref().unwrap_or_default();
-    let subject = new.metadata.namespace.as_deref().map_or_else(|| name.to_owned(), |namespace| format!("{namespace}/{name}"));
+    let subject =
+        new.metadata.namespace.as_deref().map_or_else(|| name.to_owned(), |namespace| format!("{namespace}/{name}"));
     out.iter_mut().for_each(|problem| problem.subject = Some(subject.clone()));
     out
 }
@@ -44,7 +45,9 @@ impl Change<'_> {
     fn version(&self, engine: &dyn Engine, out: &mut Problems) {
         let (old, new) = (self.old.version.as_str(), self.new.version.as_str());
         let releases = engine.releases(self.ground.catalog);
-        let exact = |text: &str| version::find(releases, text).map_or_else(|| text.to_owned(), |release| release.exact.to_owned());
+        let exact = |text: &str| {
+            version::find(releases, text).map_or_else(|| text.to_owned(), |release| release.exact.to_owned())
+        };
         let series = |text: &str| version::find(releases, text).map(|release| release.series);
         let (before, after) = (numbers(&exact(old)), numbers(&exact(new)));
         let title = engine.title();
@@ -61,18 +64,29 @@ impl Change<'_> {
         if let (Ok(before), Ok(after)) = (Quantity::parse(&old.size), Quantity::parse(&new.size))
             && after < before
         {
-            out.report(Code::StorageShrunk, spec("storage.size"), format!("storage.size cannot shrink from {} to {}", old.size, new.size));
+            out.report(
+                Code::StorageShrunk,
+                spec("storage.size"),
+                format!("storage.size cannot shrink from {} to {}", old.size, new.size),
+            );
         }
         if old.storage_class != new.storage_class {
-            let message = format!("the storage class cannot change from {:?} to {:?}", old.storage_class, new.storage_class);
+            let message =
+                format!("the storage class cannot change from {:?} to {:?}", old.storage_class, new.storage_class);
             out.report(Code::StorageClassChanged, spec("storage.storageClass"), message);
         }
     }
 
     fn fixed(&self, out: &mut Problems) {
-        for (field, old, new) in [("database", &self.old.database, &self.new.database), ("username", &self.old.username, &self.new.username)] {
+        for (field, old, new) in
+            [("database", &self.old.database, &self.new.database), ("username", &self.old.username, &self.new.username)]
+        {
             if old != new {
-                out.report(Code::ImmutableChanged, spec(field), format!("spec.{field} cannot change from {old:?} to {new:?}"));
+                out.report(
+                    Code::ImmutableChanged,
+                    spec(field),
+                    format!("spec.{field} cannot change from {old:?} to {new:?}"),
+                );
             }
         }
         if self.old.bootstrap != self.new.bootstrap {
@@ -88,11 +102,20 @@ impl Change<'_> {
     fn members(&self, out: &mut Problems) {
         let (before, after) = (self.old.failover, self.new.failover);
         if before != after {
-            out.report(Code::ProfileChanged, spec("failover"), format!("failover changes from {before:?} to {after:?}, which is a migration"));
+            out.report(
+                Code::ProfileChanged,
+                spec("failover"),
+                format!("failover changes from {before:?} to {after:?}, which is a migration"),
+            );
         }
         let (from, to) = (self.old.primary.unwrap_or(0), self.new.primary.unwrap_or(0));
-        if members::profile(before) == Profile::Manual && members::profile(after) == Profile::Manual && from != to && from >= self.new.replicas {
-            let message = format!("member {from} is the primary and would be removed before member {to} has taken over from it");
+        if members::profile(before) == Profile::Manual
+            && members::profile(after) == Profile::Manual
+            && from != to
+            && from >= self.new.replicas
+        {
+            let message =
+                format!("member {from} is the primary and would be removed before member {to} has taken over from it");
             out.report(Code::PrimaryRemoved, spec("replicas"), message);
         }
     }

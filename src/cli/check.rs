@@ -6,9 +6,9 @@ use super::args::{HELP, InputFlags};
 use super::exit::Exit;
 use super::load::{Loaded, count, load};
 use super::output::print_text;
-use super::plain as report;
 use super::tell::Tell;
 use crate::problem::Severity;
+use crate::report::problems as report;
 
 const EXAMPLES: &str = "\
 Examples:

@@ -17,8 +17,14 @@ pub(super) struct Texts<'a> {
     pub(super) text: &'a str,
     pub(super) schemas: &'a Schemas,
     pub(super) parsed: &'a mut Parsed,
+    /// Problems before this text.
+    pub(super) before: usize,
+    pub(super) full: bool,
     pub(super) out: &'a mut Problems,
 }
+
+/// Problems of one text that are told. A hostile text would make a million.
+const TOLD: usize = 1000;
 
 /// What a document is.
 enum Sort {
@@ -35,6 +41,9 @@ enum Sort {
 impl Texts<'_> {
     /// Takes one document, or one item of a list.
     pub(super) fn take(&mut self, root: Node) {
+        if self.is_full() {
+            return;
+        }
         match self.sort(&root) {
             Sort::Database => self.database(root),
             Sort::List => self.list(root),
@@ -42,6 +51,22 @@ impl Texts<'_> {
             Sort::Other => self.parsed.skipped += 1,
             Sort::Broken => {}
         }
+    }
+
+    /// Whether so many problems have been told that the rest is not looked at; says so once.
+    fn is_full(&mut self) -> bool {
+        let full = self.out.len() >= self.before + TOLD;
+        if full && !self.full {
+            let message = format!("more than {TOLD} problems; the rest of the text was not looked at");
+            let place = Place { source: self.index, span: 0..0, absent: false };
+            self.out.push(
+                Problem::new(Code::TooLarge, FieldPath::root(), message)
+                    .with_hint("mend the ones above first")
+                    .at(place),
+            );
+        }
+        self.full |= full;
+        full
     }
 
     fn sort(&mut self, root: &Node) -> Sort {
@@ -56,10 +81,20 @@ impl Texts<'_> {
                 self.report(root, "apiVersion", Code::UnknownVersion, message, None)
             }
             // Helm and kustomize files name neither; a document that names one of the two is an object.
-            (None, Some(KIND)) => self.report(root, "apiVersion", Code::MissingField, "apiVersion is missing".to_owned(), Some(format!("add apiVersion: {API_VERSION}"))),
-            (Some(version), None) if group(version) == GROUP => {
-                self.report(root, "kind", Code::MissingField, "kind is missing".to_owned(), Some(format!("add kind: {KIND}")))
-            }
+            (None, Some(KIND)) => self.report(
+                root,
+                "apiVersion",
+                Code::MissingField,
+                "apiVersion is missing".to_owned(),
+                Some(format!("add apiVersion: {API_VERSION}")),
+            ),
+            (Some(version), None) if group(version) == GROUP => self.report(
+                root,
+                "kind",
+                Code::MissingField,
+                "kind is missing".to_owned(),
+                Some(format!("add kind: {KIND}")),
+            ),
             (Some(version), Some(kind)) if group(version) == GROUP => match nearest(kind, [KIND, "DatabaseList"]) {
                 Some(near) => {
                     let message = format!("kind {} is none of {GROUP}", quoted(kind));
@@ -94,7 +129,8 @@ impl Texts<'_> {
             _ => {
                 let place = Place { source: self.index, span: items.value.span, absent: false };
                 let problem = Problem::new(Code::WrongType, FieldPath::of("items"), "items must be a list");
-                self.out.push(problem.with_hint("write each item in a line of its own, with a dash in front").at(place));
+                self.out
+                    .push(problem.with_hint("write each item in a line of its own, with a dash in front").at(place));
             }
         }
     }
@@ -103,7 +139,13 @@ impl Texts<'_> {
     fn item(&mut self, item: Node) {
         if item.get("kind").is_none() {
             let message = "an item of the list has no kind".to_owned();
-            self.report(&item, "kind", Code::MissingField, message, Some("add apiVersion and kind to the item".to_owned()));
+            self.report(
+                &item,
+                "kind",
+                Code::MissingField,
+                message,
+                Some("add apiVersion and kind to the item".to_owned()),
+            );
         } else {
             self.take(item);
         }

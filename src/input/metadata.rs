@@ -56,7 +56,11 @@ pub(super) fn read(reader: &mut Reader<'_>, root: &Node) -> ObjectMeta {
             "labels" => meta.labels = map(reader.value(&entry.value, &texts(), &below)),
             "annotations" => meta.annotations = map(reader.value(&entry.value, &texts(), &below)),
             "generateName" if reader.has_room() => {
-                let problem = Problem::new(Code::UnknownField, below.path(), "metadata.generateName makes a new name at each apply");
+                let problem = Problem::new(
+                    Code::UnknownField,
+                    below.path(),
+                    "metadata.generateName makes a new name at each apply",
+                );
                 let place = reader.key_place(entry);
                 reader.push(problem.with_hint("write metadata.name").at(place));
             }
@@ -94,6 +98,7 @@ fn string(value: Option<Value>) -> Option<String> {
 }
 
 fn map(value: Option<Value>) -> Option<BTreeMap<String, String>> {
-    let map = value?.as_object()?.iter().filter_map(|(key, value)| Some((key.clone(), value.as_str()?.to_owned()))).collect();
+    let map =
+        value?.as_object()?.iter().filter_map(|(key, value)| Some((key.clone(), value.as_str()?.to_owned()))).collect();
     Some(map)
 }

@@ -43,10 +43,7 @@ impl Schemas {
     pub fn new() -> Schemas {
         let crd = api::crd();
         let spec = crd.pointer("/spec/versions/0/schema/openAPIV3Schema/properties/spec");
-        Schemas {
-            spec: spec.map_or(Schema::Any, Schema::read),
-            platform: Schema::read(&api::platform_schema()),
-        }
+        Schemas { spec: spec.map_or(Schema::Any, Schema::read), platform: Schema::read(&api::platform_schema()) }
     }
 }
 
@@ -112,7 +109,15 @@ pub fn parse(index: usize, source: &Source, schemas: &Schemas, out: &mut Problem
     let (documents, errors) = yaml::read_stream(&source.text, &Limits::default());
     report_read_errors(index, errors, out);
     let mut parsed = Parsed::default();
-    let mut texts = document::Texts { index, text: &source.text, schemas, parsed: &mut parsed, out };
+    let mut texts = document::Texts {
+        index,
+        text: &source.text,
+        schemas,
+        parsed: &mut parsed,
+        before: out.len(),
+        full: false,
+        out,
+    };
     for document in documents {
         texts.take(document.root);
     }

@@ -60,7 +60,8 @@ mod tests {
 
     #[test]
     fn finds_values_keys_and_parents() {
-        let text = "kind: Database\nspec:\n  storage:\n    size: 1Gi\n  tolerations:\n  - key: a\n  - operator: x\n  empty:\n";
+        let text =
+            "kind: Database\nspec:\n  storage:\n    size: 1Gi\n  tolerations:\n  - key: a\n  - operator: x\n  empty:\n";
         let (documents, errors) = read_stream(text, &Limits::default());
         assert!(errors.is_empty(), "{errors:?}");
         let root = &documents[0].root;

@@ -69,7 +69,8 @@ pub fn parse_platform(
     let (Some(document), 1) = (documents.next(), count) else {
         let message = format!("a platform file is one document, this one holds {count}");
         let place = documents.next().map_or(0..0, |second| second.root.span.start..second.root.span.start);
-        let problem = Problem::new(Code::InvalidPlatform, FieldPath::root(), message).with_hint("use environments for what differs");
+        let problem = Problem::new(Code::InvalidPlatform, FieldPath::root(), message)
+            .with_hint("use environments for what differs");
         out.push(problem.at(Place { source: index, span: place, absent: true }));
         return None;
     };
@@ -84,10 +85,16 @@ pub fn parse_platform(
         lay_over(&mut settings, overlay);
     }
     match serde_json::from_value(Value::Object(settings)) {
-        Ok(settings) => Some(DeclaredPlatform { settings, source: index, root, environment: environment.map(str::to_owned) }),
+        Ok(settings) => {
+            Some(DeclaredPlatform { settings, source: index, root, environment: environment.map(str::to_owned) })
+        }
         // Beyond the schema only number types are narrower; told rather than hidden.
         Err(error) => {
-            let problem = Problem::new(Code::InvalidPlatform, FieldPath::root(), format!("the platform file cannot be read: {error}"));
+            let problem = Problem::new(
+                Code::InvalidPlatform,
+                FieldPath::root(),
+                format!("the platform file cannot be read: {error}"),
+            );
             out.push(place::locate(&root, index, problem));
             None
         }
@@ -101,7 +108,8 @@ fn choose<'a>(root: &'a Node, index: usize, environment: Option<&str>, out: &mut
     if let Some(overlay) = environments.and_then(|all| all.get(name)) {
         return Some(Some(overlay));
     }
-    let names: Vec<&str> = environments.map(Node::entries).unwrap_or_default().iter().map(|e| e.key.text.as_str()).collect();
+    let names: Vec<&str> =
+        environments.map(Node::entries).unwrap_or_default().iter().map(|e| e.key.text.as_str()).collect();
     let message = if names.is_empty() {
         format!("there is no environment {}; this {PLATFORM_KIND} has none", quoted(name))
     } else {

@@ -35,7 +35,13 @@ pub(super) struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    pub(super) fn new(source: usize, text: &'a str, document: &'a Node, schema: &'a Schema, above: &'static str) -> Reader<'a> {
+    pub(super) fn new(
+        source: usize,
+        text: &'a str,
+        document: &'a Node,
+        schema: &'a Schema,
+        above: &'static str,
+    ) -> Reader<'a> {
         Reader { source, text, document, subject: None, schema, above, problems: Vec::new(), untold: 0 }
     }
 
@@ -43,8 +49,12 @@ impl<'a> Reader<'a> {
     pub(super) fn finish(self, out: &mut Problems) -> bool {
         let clean = self.problems.is_empty();
         let rest = self.problems.last().filter(|_| self.untold > 0).map(|last| {
-            let mut rest = Problem::new(last.code, last.path.clone(), format!("{} more problems in this document are not shown", self.untold))
-                .with_hint("mend the ones above first");
+            let mut rest = Problem::new(
+                last.code,
+                last.path.clone(),
+                format!("{} more problems in this document are not shown", self.untold),
+            )
+            .with_hint("mend the ones above first");
             rest.place.clone_from(&last.place);
             rest
         });
@@ -87,12 +97,16 @@ impl<'a> Reader<'a> {
         }
         match (schema, &node.kind) {
             (Schema::Any, _) => Some(node.to_json()),
-            (Schema::Object(object), Kind::Mapping(entries)) => Some(Value::Object(self.mapping(entries, object, trail))),
+            (Schema::Object(object), Kind::Mapping(entries)) => {
+                Some(Value::Object(self.mapping(entries, object, trail)))
+            }
             (Schema::List(items), Kind::Sequence(nodes)) => Some(Value::Array(self.list(nodes, items, trail))),
             (Schema::Text(words), Kind::String(text)) => self.text(node, text, words, trail),
             (Schema::Boolean, Kind::Bool(value)) => Some(Value::Bool(*value)),
             (Schema::Number, Kind::Number(number)) => Some(Value::Number(number.clone())),
-            (Schema::Integer(least, largest), Kind::Number(number)) => self.integer(node, number, *least, *largest, trail),
+            (Schema::Integer(least, largest), Kind::Number(number)) => {
+                self.integer(node, number, *least, *largest, trail)
+            }
             _ => {
                 self.wrong_type(node, schema, trail);
                 None
@@ -166,13 +180,24 @@ impl<'a> Reader<'a> {
         None
     }
 
-    fn integer(&mut self, node: &Node, number: &serde_json::Number, least: i64, largest: i64, trail: &Trail<'_>) -> Option<Value> {
+    fn integer(
+        &mut self,
+        node: &Node,
+        number: &serde_json::Number,
+        least: i64,
+        largest: i64,
+        trail: &Trail<'_>,
+    ) -> Option<Value> {
         let Some(value) = number.as_i64() else {
             if number.as_u64().is_some() || number.as_f64().is_some_and(|float| float.abs() >= 9e18) {
                 self.out_of_range(node, least, largest, trail);
             } else if self.has_room() {
                 let message = format!("{} must be a whole number, found {}", trail.text(), self.written(node));
-                self.push(Problem::new(Code::WrongType, trail.path(), message).with_hint("write it without a fraction").at(self.place(node)));
+                self.push(
+                    Problem::new(Code::WrongType, trail.path(), message)
+                        .with_hint("write it without a fraction")
+                        .at(self.place(node)),
+                );
             }
             return None;
         };

@@ -10,7 +10,9 @@ pub(super) fn explain(node: &Node, written: &str, schema: &Schema, trail: &Trail
     let field = trail.text();
     let plain = plain(node, written);
     let message = match (&node.kind, plain) {
-        (Kind::Number(_) | Kind::Bool(_), Some(text)) => format!("{field} must be {}; YAML reads {text} as {}", wanted(schema), read_as(node, text)),
+        (Kind::Number(_) | Kind::Bool(_), Some(text)) => {
+            format!("{field} must be {}; YAML reads {text} as {}", wanted(schema), read_as(node, text))
+        }
         _ => format!("{field} must be {}, found {}", wanted(schema), found(node)),
     };
     (message, hint(node, plain, schema, trail))
@@ -54,7 +56,10 @@ fn hint(node: &Node, plain: Option<&str>, schema: &Schema, trail: &Trail<'_>) ->
 /// The scalar as it was typed, when it is a plain one on one line.
 fn plain<'a>(node: &Node, written: &'a str) -> Option<&'a str> {
     let scalar = matches!(node.kind, Kind::Number(_) | Kind::Bool(_) | Kind::String(_));
-    let typed = !written.is_empty() && written.len() <= 40 && !written.contains('\n') && !written.starts_with(['*', '&', '!', '"', '\'', '|', '>']);
+    let typed = !written.is_empty()
+        && written.len() <= 40
+        && !written.contains('\n')
+        && !written.starts_with(['*', '&', '!', '"', '\'', '|', '>']);
     (scalar && typed).then_some(written)
 }
 

@@ -134,6 +134,14 @@ pub(super) fn workflow_property(text: &str) -> String {
     workflow_message(text).replace(':', "%3A").replace(',', "%2C")
 }
 
+/// A path as a relative reference: segments are escaped, and one with a colon is not taken for a scheme.
+#[must_use]
+pub(super) fn uri(path: &str) -> String {
+    let path = path.strip_prefix("./").unwrap_or(path);
+    let scheme = if path.starts_with('/') { "file://" } else { "" };
+    format!("{scheme}{}", path.split('/').map(crate::engine::uri_part).collect::<Vec<_>>().join("/"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::{

@@ -2,5 +2,6 @@
 
 mod changes;
 mod escape;
+pub mod problems;
 
 pub use changes::{MARKER, TextOptions, Totals, View, github, html, json, junit, markdown, sarif, text};

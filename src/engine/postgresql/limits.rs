@@ -33,10 +33,17 @@ fn integer(name: &str, value: i64, memory: Option<u64>) -> Result<(), String> {
         "max_wal_size" | "min_wal_size" if value < WAL_SIZE_LEAST => {
             Err(format!("{WAL_SIZE_LEAST}MB or more, which is two segments of the log"))
         }
-        "max_stack_depth" if value > STACK_DEPTH_MAX => Err(format!("{STACK_DEPTH_MAX}kB or less, because a container's stack has 8MB")),
+        "max_stack_depth" if value > STACK_DEPTH_MAX => {
+            Err(format!("{STACK_DEPTH_MAX}kB or less, because a container's stack has 8MB"))
+        }
         "vacuum_buffer_usage_limit" if value != 0 && value < 128 => Err("0, or 128kB or more".to_owned()),
-        "commit_timestamp_buffers" | "multixact_member_buffers" | "multixact_offset_buffers" | "notify_buffers"
-        | "serializable_buffers" | "subtransaction_buffers" | "transaction_buffers"
+        "commit_timestamp_buffers"
+        | "multixact_member_buffers"
+        | "multixact_offset_buffers"
+        | "notify_buffers"
+        | "serializable_buffers"
+        | "subtransaction_buffers"
+        | "transaction_buffers"
             if value % 16 != 0 =>
         {
             Err("a multiple of 16 pages, that is of 128kB".to_owned())
@@ -54,7 +61,9 @@ fn integer(name: &str, value: i64, memory: Option<u64>) -> Result<(), String> {
 fn word(name: &str, word: &str) -> Result<(), String> {
     match (name, word) {
         ("wal_level", "minimal") => Err("replica or logical, because standbys follow the log".to_owned()),
-        ("huge_pages", "on" | "true" | "yes" | "1") => Err("try or off: pods have no huge pages, and the server would not start".to_owned()),
+        ("huge_pages", "on" | "true" | "yes" | "1") => {
+            Err("try or off: pods have no huge pages, and the server would not start".to_owned())
+        }
         _ => Ok(()),
     }
 }
@@ -62,14 +71,33 @@ fn word(name: &str, word: &str) -> Result<(), String> {
 fn text(name: &str, text: &str, series: &str) -> Result<(), String> {
     match name {
         "TimeZone" | "log_timezone" => time_zone(text),
-        "DateStyle" => words(text, &["ISO", "SQL", "POSTGRES", "GERMAN", "YMD", "DMY", "EURO", "EUROPEAN", "MDY", "US", "NONEURO", "NONEUROPEAN", "DEFAULT"]),
+        "DateStyle" => words(
+            text,
+            &[
+                "ISO",
+                "SQL",
+                "POSTGRES",
+                "GERMAN",
+                "YMD",
+                "DMY",
+                "EURO",
+                "EUROPEAN",
+                "MDY",
+                "US",
+                "NONEURO",
+                "NONEUROPEAN",
+                "DEFAULT",
+            ],
+        ),
         "lc_messages" | "lc_monetary" | "lc_numeric" | "lc_time" => one_of(text, &LOCALES),
         "shared_preload_libraries" | "session_preload_libraries" => words(text, &PRELOADED),
         "log_connections" if series == "18" => log_connections(text),
         "createrole_self_grant" => words(text, &["set", "inherit"]),
         "restrict_nonsystem_relation_kind" => words(text, &["view", "foreign-table"]),
         "debug_io_direct" => words(text, &["data", "wal", "wal_init"]),
-        "default_table_access_method" if text.is_empty() || text.len() > 63 => Err("the name of an access method, for example heap".to_owned()),
+        "default_table_access_method" if text.is_empty() || text.len() > 63 => {
+            Err("the name of an access method, for example heap".to_owned())
+        }
         "backtrace_functions" if !text.bytes().all(|b| b.is_ascii_alphanumeric() || b"_, \n\t".contains(&b)) => {
             Err("names of functions, joined by commas".to_owned())
         }
@@ -90,7 +118,11 @@ fn log_connections(text: &str) -> Result<(), String> {
 /// Names of the IANA database, in any letter case; offsets and POSIX forms have digits and are left to the server.
 fn time_zone(text: &str) -> Result<(), String> {
     let known = time_zones().any(|zone| zone.eq_ignore_ascii_case(text));
-    if known || text.bytes().any(|b| b.is_ascii_digit()) { Ok(()) } else { Err("a time zone, for example Europe/Berlin".to_owned()) }
+    if known || text.bytes().any(|b| b.is_ascii_digit()) {
+        Ok(())
+    } else {
+        Err("a time zone, for example Europe/Berlin".to_owned())
+    }
 }
 
 /// A list joined by commas, in any letter case.

@@ -37,9 +37,17 @@ pub(super) enum Change {
 pub(super) enum Kind {
     Bool,
     /// Bounds in the base unit, both inclusive.
-    Integer { least: i64, largest: i64, unit: Option<Unit> },
+    Integer {
+        least: i64,
+        largest: i64,
+        unit: Option<Unit>,
+    },
     /// Bounds in the base unit, both inclusive.
-    Real { least: f64, largest: f64, unit: Option<Unit> },
+    Real {
+        least: f64,
+        largest: f64,
+        unit: Option<Unit>,
+    },
     Words(Vec<&'static str>),
     Text,
 }
@@ -142,7 +150,12 @@ mod tests {
         assert!(find("old_snapshot_threshold", "16").is_some() && find("old_snapshot_threshold", "17").is_none());
         assert_eq!(find("timezone", "15").map(|p| p.name), Some("TimeZone"));
         assert_eq!(find("work_mem", "99"), None);
-        for (name, restart) in [("max_connections", true), ("work_mem", false), ("log_connections", false), ("pg_stat_statements.max", true)] {
+        for (name, restart) in [
+            ("max_connections", true),
+            ("work_mem", false),
+            ("log_connections", false),
+            ("pg_stat_statements.max", true),
+        ] {
             assert_eq!(restart_needed(name), restart, "{name}");
         }
     }

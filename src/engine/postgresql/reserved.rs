@@ -2,7 +2,10 @@
 
 /// Why a setting is not the user's, and what to do instead. `None`: it is the user's.
 pub(super) fn reserved(name: &str) -> Option<(&'static str, &'static str)> {
-    RESERVED.iter().find(|group| group.names.iter().any(|pattern| matches(pattern, name))).map(|group| (group.why, group.instead))
+    RESERVED
+        .iter()
+        .find(|group| group.names.iter().any(|pattern| matches(pattern, name)))
+        .map(|group| (group.why, group.instead))
 }
 
 /// A name, or the start of one before a star.
@@ -25,7 +28,15 @@ struct Group {
 
 const RESERVED: &[Group] = &[
     Group {
-        names: &["listen_addresses", "port", "bonjour", "bonjour_name", "unix_socket_directories", "unix_socket_group", "unix_socket_permissions"],
+        names: &[
+            "listen_addresses",
+            "port",
+            "bonjour",
+            "bonjour_name",
+            "unix_socket_directories",
+            "unix_socket_group",
+            "unix_socket_permissions",
+        ],
         why: "clients, probes and the other members find the server there",
         instead: "remove it; spec.service says how clients come in",
     },
@@ -41,8 +52,15 @@ const RESERVED: &[Group] = &[
     },
     Group {
         names: &[
-            "hot_standby", "primary_conninfo", "primary_slot_name", "promote_trigger_file", "recovery_*", "restore_command",
-            "sync_replication_slots", "synchronized_standby_slots", "wal_log_hints",
+            "hot_standby",
+            "primary_conninfo",
+            "primary_slot_name",
+            "promote_trigger_file",
+            "recovery_*",
+            "restore_command",
+            "sync_replication_slots",
+            "synchronized_standby_slots",
+            "wal_log_hints",
         ],
         why: "members follow their primary through it",
         instead: "remove it",
@@ -64,17 +82,20 @@ const RESERVED: &[Group] = &[
     },
     Group {
         names: &[
-            "event_source", "log_destination", "log_directory", "log_file_mode", "log_filename", "log_rotation_*",
-            "log_truncate_on_rotation", "logging_collector", "syslog_*",
+            "event_source",
+            "log_destination",
+            "log_directory",
+            "log_file_mode",
+            "log_filename",
+            "log_rotation_*",
+            "log_truncate_on_rotation",
+            "logging_collector",
+            "syslog_*",
         ],
         why: "the server writes to the container's output, where the cluster collects it",
         instead: "remove it; the other log settings may be set",
     },
-    Group {
-        names: &["cluster_name"],
-        why: "members are told apart by it",
-        instead: "remove it",
-    },
+    Group { names: &["cluster_name"], why: "members are told apart by it", instead: "remove it" },
     Group {
         names: &["fsync", "full_page_writes", "ignore_checksum_failure", "ignore_invalid_pages", "zero_damaged_pages"],
         why: "another value loses data, without a word",
@@ -107,13 +128,25 @@ mod tests {
         let names: Vec<&str> = ["15", "16", "17", "18"].iter().flat_map(|s| of_series(s)).map(|p| p.name).collect();
         for pattern in RESERVED.iter().flat_map(|group| group.names).chain(&OPEN) {
             let start = pattern.trim_end_matches('*');
-            assert!(names.iter().any(|name| name == pattern || (*pattern != start && name.starts_with(start))), "{pattern}");
+            assert!(
+                names.iter().any(|name| name == pattern || (*pattern != start && name.starts_with(start))),
+                "{pattern}"
+            );
         }
     }
 
     #[test]
     fn tells_ours_from_theirs() {
-        for (name, ours) in [("port", true), ("recovery_target_time", true), ("recovery_prefetch", false), ("ssl_ca_file", true), ("ssl_min_protocol_version", false), ("work_mem", false), ("log_line_prefix", false), ("archive_command", true)] {
+        for (name, ours) in [
+            ("port", true),
+            ("recovery_target_time", true),
+            ("recovery_prefetch", false),
+            ("ssl_ca_file", true),
+            ("ssl_min_protocol_version", false),
+            ("work_mem", false),
+            ("log_line_prefix", false),
+            ("archive_command", true),
+        ] {
             assert_eq!(reserved(name).is_some(), ours, "{name}");
         }
     }

@@ -15,19 +15,45 @@ const CPU_LEAST: u64 = 100;
 /// Longest name in the server, in bytes. It cuts longer ones without a word.
 const NAME_MAX: usize = 63;
 /// Databases that are there, and words that `pg_hba.conf` keeps for itself.
-const DATABASES: [&str; 8] = ["postgres", "template0", "template1", "all", "replication", "samegroup", "samerole", "sameuser"];
+const DATABASES: [&str; 8] =
+    ["postgres", "template0", "template1", "all", "replication", "samegroup", "samerole", "sameuser"];
 /// Users that are there, and words that the server keeps for itself.
 const USERS: [&str; 12] = [
-    "postgres", "backup", "monitor", "replication", "restore", "rewind", "all", "current_role", "current_user", "none", "public",
+    "postgres",
+    "backup",
+    "monitor",
+    "replication",
+    "restore",
+    "rewind",
+    "all",
+    "current_role",
+    "current_user",
+    "none",
+    "public",
     "session_user",
 ];
 /// Settings that a standby must not have lower than its primary.
-const STANDBY_SETTINGS: [&str; 5] =
-    ["max_connections", "max_locks_per_transaction", "max_prepared_transactions", "max_wal_senders", "max_worker_processes"];
+const STANDBY_SETTINGS: [&str; 5] = [
+    "max_connections",
+    "max_locks_per_transaction",
+    "max_prepared_transactions",
+    "max_wal_senders",
+    "max_worker_processes",
+];
 /// Extensions of the official image that have settings.
 const EXTENSIONS: [&str; 12] = [
-    "auth_delay", "auto_explain", "isn", "passwordcheck", "pg_prewarm", "pg_stat_statements", "pg_trgm", "plperl", "plpgsql",
-    "pltcl", "postgres_fdw", "sepgsql",
+    "auth_delay",
+    "auto_explain",
+    "isn",
+    "passwordcheck",
+    "pg_prewarm",
+    "pg_stat_statements",
+    "pg_trgm",
+    "plperl",
+    "plpgsql",
+    "pltcl",
+    "postgres_fdw",
+    "sepgsql",
 ];
 
 /// Names and least sizes.
@@ -41,7 +67,10 @@ pub(super) fn check(spec: &DatabaseSpec, out: &mut Problems) {
     let least = |field: &str, few: bool, what: &str, out: &mut Problems| {
         if few {
             let message = format!("PostgreSQL needs {what} or more");
-            out.push(Problem::new(Code::TooFewResources, FieldPath::of("spec.resources").key(field), message).with_hint(format!("use {field}: {what}")));
+            out.push(
+                Problem::new(Code::TooFewResources, FieldPath::of("spec.resources").key(field), message)
+                    .with_hint(format!("use {field}: {what}")),
+            );
         }
     };
     // Fractions of a byte and of a millicore have a problem of their own.
@@ -89,7 +118,14 @@ pub(super) fn parameters(spec: &DatabaseSpec, series: &str, out: &mut Problems) 
             None => (name.clone(), text.clone()),
         };
         if all.insert(name.clone(), text).is_some() {
-            out.push(Problem::new(Code::DuplicateKey, setting.path, format!("{name} stands twice, in different letter case")).on_key());
+            out.push(
+                Problem::new(
+                    Code::DuplicateKey,
+                    setting.path,
+                    format!("{name} stands twice, in different letter case"),
+                )
+                .on_key(),
+            );
         }
     }
     reserved_connections(&values, series, out);
@@ -102,15 +138,24 @@ fn reserved_connections(values: &BTreeMap<&str, i64>, series: &str, out: &mut Pr
     let kept = of("superuser_reserved_connections") + of("reserved_connections");
     let all = of("max_connections");
     if kept >= all {
-        let name = ["reserved_connections", "superuser_reserved_connections"].into_iter().find(|name| values.contains_key(name)).unwrap_or("max_connections");
+        let name = ["reserved_connections", "superuser_reserved_connections"]
+            .into_iter()
+            .find(|name| values.contains_key(name))
+            .unwrap_or("max_connections");
         let message = format!("{kept} connections are reserved and max_connections is {all}");
-        out.push(Problem::new(Code::InvalidParameter, FieldPath::of("spec.parameters").key(name), message).with_hint("reserve fewer, or raise max_connections"));
+        out.push(
+            Problem::new(Code::InvalidParameter, FieldPath::of("spec.parameters").key(name), message)
+                .with_hint("reserve fewer, or raise max_connections"),
+        );
     }
 }
 
 /// What a setting is when the user does not set it.
 fn default(name: &str, series: &str) -> Option<i64> {
-    settings::FIXED.iter().find(|(fixed, _)| *fixed == name).map_or_else(|| parameters::find(name, series)?.built_in.parse().ok(), |(_, value)| value.parse().ok())
+    settings::FIXED
+        .iter()
+        .find(|(fixed, _)| *fixed == name)
+        .map_or_else(|| parameters::find(name, series)?.built_in.parse().ok(), |(_, value)| value.parse().ok())
 }
 
 /// Values of the settings that a standby must not have lower. The series matters for no default of these.
@@ -135,8 +180,15 @@ impl Setting<'_> {
     /// The setting, `None` for one of an extension, and its value.
     fn read(&self, memory: Option<u64>, out: &mut Problems) -> Option<(Option<&'static Parameter>, Value)> {
         if let Some(character) = self.text.chars().find(|c| c.is_control() && *c != '\t') {
-            let message = format!("the value of {} holds the character U+{:04X}, which no configuration file can", self.name, u32::from(character));
-            out.push(Problem::new(Code::InvalidParameter, self.path.clone(), message).with_hint("write the value in one line"));
+            let message = format!(
+                "the value of {} holds the character U+{:04X}, which no configuration file can",
+                self.name,
+                u32::from(character)
+            );
+            out.push(
+                Problem::new(Code::InvalidParameter, self.path.clone(), message)
+                    .with_hint("write the value in one line"),
+            );
             return None;
         }
         if let Some((prefix, rest)) = self.name.split_once('.') {
@@ -147,14 +199,20 @@ impl Setting<'_> {
             return None;
         };
         if parameter.change == Change::Never {
-            self.refuse(Code::ReservedParameter, format!("{} cannot be set in a configuration file", parameter.name), "remove it", out);
+            self.refuse(
+                Code::ReservedParameter,
+                format!("{} cannot be set in a configuration file", parameter.name),
+                "remove it",
+                out,
+            );
             return None;
         }
         if let Some((why, instead)) = reserved::reserved(parameter.name) {
             self.refuse(Code::ReservedParameter, format!("{} is dbrender's own: {why}", parameter.name), instead, out);
             return None;
         }
-        let value = value::read(parameter, self.text).and_then(|value| limits::check(parameter, &value, self.series, memory).map(|()| value));
+        let value = value::read(parameter, self.text)
+            .and_then(|value| limits::check(parameter, &value, self.series, memory).map(|()| value));
         match value {
             Ok(value) => Some((Some(parameter), value)),
             Err(must) => {
@@ -184,7 +242,8 @@ impl Setting<'_> {
     /// A setting with a dot belongs to an extension, or to the application. The server takes any such text.
     fn extension(&self, prefix: &str, rest: &str, out: &mut Problems) -> bool {
         let word = |text: &str| {
-            text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
+            text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+                && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
         };
         if !word(prefix) || !rest.split('.').all(word) {
             let hint = "write names of letters, digits and underscores, joined by a dot";
@@ -193,7 +252,12 @@ impl Setting<'_> {
         }
         match nearest(prefix, EXTENSIONS) {
             Some(near) if near != prefix => {
-                self.refuse(Code::UnknownParameter, format!("no extension {prefix} is in the image"), &format!("did you mean {near}.{rest}?"), out);
+                self.refuse(
+                    Code::UnknownParameter,
+                    format!("no extension {prefix} is in the image"),
+                    &format!("did you mean {near}.{rest}?"),
+                    out,
+                );
                 false
             }
             _ => true,
@@ -227,7 +291,10 @@ mod tests {
         for (changes, expected) in [
             (json!({}), None),
             (json!({"database": "orders_2", "username": "o"}), None),
-            (json!({"database": "postgres"}), Some("DBR361 spec.database spec.database \"postgres\" belongs to the server or to dbrender")),
+            (
+                json!({"database": "postgres"}),
+                Some("DBR361 spec.database spec.database \"postgres\" belongs to the server or to dbrender"),
+            ),
             (json!({"username": "replication"}), Some("DBR361 spec.username")),
             (json!({"username": "pg_me"}), Some("DBR361 spec.username the user name \"pg_me\" begins with pg_")),
             (json!({"username": ""}), Some("DBR361 spec.username spec.username \"\" is empty")),
@@ -236,7 +303,10 @@ mod tests {
             (json!({"database": "a'b"}), Some("DBR361 ")),
             (json!({"database": long}), Some("DBR361 spec.database spec.database \"aaaa")),
             (json!({"database": "a".repeat(63)}), None),
-            (json!({"resources": {"memory": "255Mi"}}), Some("DBR333 spec.resources.memory PostgreSQL needs 256Mi or more")),
+            (
+                json!({"resources": {"memory": "255Mi"}}),
+                Some("DBR333 spec.resources.memory PostgreSQL needs 256Mi or more"),
+            ),
             (json!({"resources": {"memory": "256Mi", "cpu": "100m"}}), None),
             (json!({"resources": {"cpu": "99m"}}), Some("DBR333 spec.resources.cpu PostgreSQL needs 100m or more")),
         ] {
@@ -257,33 +327,91 @@ mod tests {
             ("timezone", "europe/berlin", Ok("TimeZone = europe/berlin")),
             ("pg_stat_statements.max", "10000", Ok("pg_stat_statements.max = 10000")),
             ("myapp.tenant", "x", Ok("myapp.tenant = x")),
-            ("shared_preload_libraries", "pg_stat_statements, auto_explain", Ok("shared_preload_libraries = pg_stat_statements, auto_explain")),
+            (
+                "shared_preload_libraries",
+                "pg_stat_statements, auto_explain",
+                Ok("shared_preload_libraries = pg_stat_statements, auto_explain"),
+            ),
             ("wal_level", "logical", Ok("wal_level = logical")),
-            ("max_conections", "10", Err("DBR362 spec.parameters.max_conections PostgreSQL 16 has no setting max_conections (did you mean max_connections?)")),
-            ("io_method", "sync", Err("DBR362 spec.parameters.io_method PostgreSQL 16 has no setting io_method (remove it; PostgreSQL 18 has it)")),
+            (
+                "max_conections",
+                "10",
+                Err(
+                    "DBR362 spec.parameters.max_conections PostgreSQL 16 has no setting max_conections (did you mean max_connections?)",
+                ),
+            ),
+            (
+                "io_method",
+                "sync",
+                Err(
+                    "DBR362 spec.parameters.io_method PostgreSQL 16 has no setting io_method (remove it; PostgreSQL 18 has it)",
+                ),
+            ),
             ("include_dir", "/etc", Err("DBR362 ")),
-            ("pg_stat_statement.max", "1", Err("DBR362 spec.parameters[pg_stat_statement.max] no extension pg_stat_statement is in the image (did you mean pg_stat_statements.max?)")),
+            (
+                "pg_stat_statement.max",
+                "1",
+                Err(
+                    "DBR362 spec.parameters[pg_stat_statement.max] no extension pg_stat_statement is in the image (did you mean pg_stat_statements.max?)",
+                ),
+            ),
             ("a.b-c", "1", Err("DBR362 ")),
             ("a.", "1", Err("DBR362 ")),
             ("server_version", "1", Err("DBR362 ")),
-            ("block_size", "8192", Err("DBR363 spec.parameters.block_size block_size cannot be set in a configuration file")),
+            (
+                "block_size",
+                "8192",
+                Err("DBR363 spec.parameters.block_size block_size cannot be set in a configuration file"),
+            ),
             ("port", "5433", Err("DBR363 spec.parameters.port port is dbrender's own")),
-            ("synchronous_standby_names", "*", Err("DBR363 spec.parameters.synchronous_standby_names synchronous_standby_names is dbrender's own: it names members that are there at the moment (set spec.replication)")),
+            (
+                "synchronous_standby_names",
+                "*",
+                Err(
+                    "DBR363 spec.parameters.synchronous_standby_names synchronous_standby_names is dbrender's own: it names members that are there at the moment (set spec.replication)",
+                ),
+            ),
             ("fsync", "off", Err("DBR363 ")),
-            ("work_mem", "64 megs", Err("DBR364 spec.parameters.work_mem work_mem must be a whole number, with one of the units B, kB, MB, GB, TB; without one it counts in kB; found \"64 megs\"")),
-            ("work_mem", "1kB", Err("DBR364 spec.parameters.work_mem work_mem must be between 64kB and 2147483647kB; found \"1kB\"")),
+            (
+                "work_mem",
+                "64 megs",
+                Err(
+                    "DBR364 spec.parameters.work_mem work_mem must be a whole number, with one of the units B, kB, MB, GB, TB; without one it counts in kB; found \"64 megs\"",
+                ),
+            ),
+            (
+                "work_mem",
+                "1kB",
+                Err("DBR364 spec.parameters.work_mem work_mem must be between 64kB and 2147483647kB; found \"1kB\""),
+            ),
             ("jit", "maybe", Err("DBR364 spec.parameters.jit jit must be on or off; found \"maybe\"")),
             ("synchronous_commit", "local_write", Err("DBR364 ")),
             ("wal_level", "minimal", Err("DBR364 spec.parameters.wal_level wal_level must be replica or logical")),
-            ("shared_buffers", "900MB", Err("DBR364 spec.parameters.shared_buffers shared_buffers must be at most three quarters of resources.memory")),
+            (
+                "shared_buffers",
+                "900MB",
+                Err(
+                    "DBR364 spec.parameters.shared_buffers shared_buffers must be at most three quarters of resources.memory",
+                ),
+            ),
             ("huge_pages", "on", Err("DBR364 ")),
             ("max_wal_senders", "3", Err("DBR364 ")),
             ("max_stack_depth", "8MB", Err("DBR364 ")),
             ("min_wal_size", "16MB", Err("DBR364 ")),
             ("TimeZone", "Berlin", Err("DBR364 ")),
             ("shared_preload_libraries", "timescaledb", Err("DBR364 ")),
-            ("superuser_reserved_connections", "100", Err("DBR364 spec.parameters.superuser_reserved_connections 100 connections are reserved and max_connections is 100")),
-            ("log_line_prefix", "a\nfsync = off", Err("DBR364 spec.parameters.log_line_prefix the value of log_line_prefix holds the character U+000A")),
+            (
+                "superuser_reserved_connections",
+                "100",
+                Err(
+                    "DBR364 spec.parameters.superuser_reserved_connections 100 connections are reserved and max_connections is 100",
+                ),
+            ),
+            (
+                "log_line_prefix",
+                "a\nfsync = off",
+                Err("DBR364 spec.parameters.log_line_prefix the value of log_line_prefix holds the character U+000A"),
+            ),
         ] {
             let mut out = Problems::new();
             let all = parameters(&spec(&json!({"parameters": {name: text}})), "16", &mut out);
@@ -293,7 +421,9 @@ mod tests {
                     let set: Vec<String> = all.iter().map(|(name, text)| format!("{name} = {text}")).collect();
                     assert_eq!((set, found), (vec![expected.to_owned()], Vec::<String>::new()), "{name} = {text:?}");
                 }
-                Err(expected) => assert!(found.len() == 1 && found[0].starts_with(expected), "{name} = {text:?}: {found:?}"),
+                Err(expected) => {
+                    assert!(found.len() == 1 && found[0].starts_with(expected), "{name} = {text:?}: {found:?}")
+                }
             }
         }
         let mut out = Problems::new();
@@ -304,6 +434,15 @@ mod tests {
     #[test]
     fn standbys_are_compared_by_the_values_that_they_get() {
         let found = standby_settings(&spec(&json!({"parameters": {"Max_Connections": "200"}})));
-        assert_eq!(found, [("max_connections", 200), ("max_locks_per_transaction", 64), ("max_prepared_transactions", 0), ("max_wal_senders", 16), ("max_worker_processes", 8)]);
+        assert_eq!(
+            found,
+            [
+                ("max_connections", 200),
+                ("max_locks_per_transaction", 64),
+                ("max_prepared_transactions", 0),
+                ("max_wal_senders", 16),
+                ("max_worker_processes", 8)
+            ]
+        );
     }
 }

@@ -39,7 +39,10 @@ pub(super) fn read(parameter: &Parameter, text: &str) -> Result<Value, String> {
         }
         Kind::Words(words) => match words.iter().find(|word| word.eq_ignore_ascii_case(text)) {
             Some(word) => Ok(Value::Word(word)),
-            None => Err(format!("one of {}", words.iter().filter(|word| !word.is_empty()).copied().collect::<Vec<_>>().join(", "))),
+            None => Err(format!(
+                "one of {}",
+                words.iter().filter(|word| !word.is_empty()).copied().collect::<Vec<_>>().join(", ")
+            )),
         },
         Kind::Text => Ok(Value::Text(text.to_owned())),
     }
@@ -52,7 +55,9 @@ impl Value {
             (Value::Bool(value), _) => if *value { "on" } else { "off" }.to_owned(),
             (Value::Integer(value), Kind::Integer { unit, .. }) => with_unit(*value, *unit),
             (Value::Integer(value), _) => value.to_string(),
-            (Value::Real(value), Kind::Real { unit: Some(unit), .. }) if *value > 0.0 => format!("{value}{}", base(*unit)),
+            (Value::Real(value), Kind::Real { unit: Some(unit), .. }) if *value > 0.0 => {
+                format!("{value}{}", base(*unit))
+            }
             (Value::Real(value), _) => value.to_string(),
             (Value::Word(word), _) => (*word).to_owned(),
             (Value::Text(text), _) => text.clone(),
@@ -71,8 +76,12 @@ impl Value {
 fn a_number(what: &str, unit: Option<Unit>) -> String {
     match unit {
         None => what.to_owned(),
-        Some(unit) if is_time(unit) => format!("{what}, with one of the units us, ms, s, min, h, d; without one it counts in {}", base(unit)),
-        Some(unit) => format!("{what}, with one of the units B, kB, MB, GB, TB; without one it counts in {}", base(unit)),
+        Some(unit) if is_time(unit) => {
+            format!("{what}, with one of the units us, ms, s, min, h, d; without one it counts in {}", base(unit))
+        }
+        Some(unit) => {
+            format!("{what}, with one of the units B, kB, MB, GB, TB; without one it counts in {}", base(unit))
+        }
     }
 }
 
@@ -137,11 +146,34 @@ fn table(base: Unit) -> &'static [(&'static str, f64)] {
     match base {
         Unit::Bytes => &[("TB", K * K * K * K), ("GB", K * K * K), ("MB", K * K), ("kB", K), ("B", 1.0)],
         Unit::Kilobytes => &[("TB", K * K * K), ("GB", K * K), ("MB", K), ("kB", 1.0), ("B", 1.0 / K)],
-        Unit::Blocks => &[("TB", K * K * K / 8.0), ("GB", K * K / 8.0), ("MB", K / 8.0), ("kB", 1.0 / 8.0), ("B", 1.0 / (8.0 * K))],
+        Unit::Blocks => {
+            &[("TB", K * K * K / 8.0), ("GB", K * K / 8.0), ("MB", K / 8.0), ("kB", 1.0 / 8.0), ("B", 1.0 / (8.0 * K))]
+        }
         Unit::Megabytes => &[("TB", K * K), ("GB", K), ("MB", 1.0), ("kB", 1.0 / K), ("B", 1.0 / (K * K))],
-        Unit::Milliseconds => &[("d", 86_400_000.0), ("h", 3_600_000.0), ("min", 60_000.0), ("s", 1000.0), ("ms", 1.0), ("us", 1.0 / 1000.0)],
-        Unit::Seconds => &[("d", 86_400.0), ("h", 3600.0), ("min", 60.0), ("s", 1.0), ("ms", 1.0 / 1000.0), ("us", 1.0 / 1_000_000.0)],
-        Unit::Minutes => &[("d", 1440.0), ("h", 60.0), ("min", 1.0), ("s", 1.0 / 60.0), ("ms", 1.0 / 60_000.0), ("us", 1.0 / 60_000_000.0)],
+        Unit::Milliseconds => &[
+            ("d", 86_400_000.0),
+            ("h", 3_600_000.0),
+            ("min", 60_000.0),
+            ("s", 1000.0),
+            ("ms", 1.0),
+            ("us", 1.0 / 1000.0),
+        ],
+        Unit::Seconds => &[
+            ("d", 86_400.0),
+            ("h", 3600.0),
+            ("min", 60.0),
+            ("s", 1.0),
+            ("ms", 1.0 / 1000.0),
+            ("us", 1.0 / 1_000_000.0),
+        ],
+        Unit::Minutes => &[
+            ("d", 1440.0),
+            ("h", 60.0),
+            ("min", 1.0),
+            ("s", 1.0 / 60.0),
+            ("ms", 1.0 / 60_000.0),
+            ("us", 1.0 / 60_000_000.0),
+        ],
     }
 }
 
@@ -167,7 +199,8 @@ fn with_unit(value: i64, unit: Option<Unit>) -> String {
     // Pages have no unit of their own that could be read back.
     let (value, unit) = if unit == Unit::Blocks { (value * 8, Unit::Kilobytes) } else { (value, unit) };
     #[expect(clippy::cast_possible_truncation, reason = "factors of at least one are small whole numbers")]
-    let fits = table(unit).iter().filter(|(_, factor)| *factor >= 1.0).find(|(_, factor)| value % (*factor as i64) == 0);
+    let fits =
+        table(unit).iter().filter(|(_, factor)| *factor >= 1.0).find(|(_, factor)| value % (*factor as i64) == 0);
     match fits {
         #[expect(clippy::cast_possible_truncation, reason = "factors of at least one are small whole numbers")]
         Some((name, factor)) => format!("{}{name}", value / (*factor as i64)),
@@ -193,7 +226,9 @@ fn whole(text: &str) -> Option<(Option<f64>, &str)> {
         return None;
     }
     #[expect(clippy::cast_precision_loss, reason = "the server converts to a double as well")]
-    let value = i64::from_str_radix(&digits[..end], base).ok().map(|value| if negative { -(value as f64) } else { value as f64 });
+    let value = i64::from_str_radix(&digits[..end], base)
+        .ok()
+        .map(|value| if negative { -(value as f64) } else { value as f64 });
     Some((value, &digits[end..]))
 }
 
@@ -325,7 +360,13 @@ mod tests {
 
     #[test]
     fn a_value_in_one_spelling_reads_as_itself() {
-        for (name, text) in [("shared_buffers", "1234567"), ("work_mem", "99999"), ("wal_writer_delay", "9999"), ("vacuum_cost_delay", "3.25"), ("autovacuum_naptime", "86400")] {
+        for (name, text) in [
+            ("shared_buffers", "1234567"),
+            ("work_mem", "99999"),
+            ("wal_writer_delay", "9999"),
+            ("vacuum_cost_delay", "3.25"),
+            ("autovacuum_naptime", "86400"),
+        ] {
             let parameter = find(name, "18").expect("a setting of the server");
             let value = read(parameter, text).expect("a value");
             assert_eq!(read(parameter, &value.text(parameter)), Ok(value), "{name} {text}");

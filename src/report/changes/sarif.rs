@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::diff::{Bucket, Change, DatabaseReport, Impact, ObjectReport, Origin, Report, Status};
-use crate::report::escape::terminal;
+use crate::report::escape::{terminal, uri};
 
 use super::shown::{Shown, shown};
 use super::{Totals, View, changed_by, worst_first};
@@ -163,11 +163,4 @@ fn rule(id: &str, level: &str, text: &str) -> Value {
 fn capitalised(word: &str) -> String {
     let mut letters = word.chars();
     letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
-}
-
-/// A path as a relative reference: segments are escaped, and one with a colon is not taken for a scheme.
-fn uri(path: &str) -> String {
-    let path = path.strip_prefix("./").unwrap_or(path);
-    let scheme = if path.starts_with('/') { "file://" } else { "" };
-    format!("{scheme}{}", path.split('/').map(crate::engine::uri_part).collect::<Vec<_>>().join("/"))
 }
