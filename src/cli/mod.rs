@@ -10,7 +10,6 @@ mod explain;
 mod load;
 mod man;
 mod output;
-mod plain;
 mod render;
 mod schema;
 mod selector;

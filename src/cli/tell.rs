@@ -6,9 +6,9 @@ use anstream::{AutoStream, ColorChoice};
 
 use super::args::{Color, OutputFlags};
 use super::exit::Exit;
-use super::plain as report;
 use crate::input::Source;
 use crate::problem::{Problems, Severity};
+use crate::report::problems as report;
 
 /// How much is said, and in which colours.
 #[derive(Clone, Copy, Debug)]
