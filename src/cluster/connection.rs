@@ -21,6 +21,8 @@ pub struct Connect {
     pub impersonate: Option<String>,
     /// Longest wait for one answer.
     pub request_timeout: Option<Duration>,
+    /// Whether the client itself asks a busy server again, for up to minutes. Right for what nobody waits for.
+    pub patient: bool,
 }
 
 /// Why there is no connection.
@@ -57,6 +59,22 @@ pub async fn connect(choice: &Connect) -> Result<Client, ConnectError> {
     if let Some(user) = &choice.impersonate {
         config.auth_info.impersonate = Some(user.clone());
     }
+    config.default_retry = choice.patient;
     config.read_timeout = choice.request_timeout.or(Some(Duration::from_secs(60)));
     Ok(Client::try_from(config)?)
+}
+
+/// The name of the context that [`connect`] uses. `None`: the pod's own account, which has no name.
+///
+/// # Errors
+/// When the kubeconfig cannot be read.
+pub fn context_name(choice: &Connect) -> Result<Option<String>, ConnectError> {
+    if let Some(name) = &choice.context {
+        return Ok(Some(name.clone()));
+    }
+    match &choice.kubeconfig {
+        Some(path) => Ok(Kubeconfig::read_from(path)?.current_context),
+        // Without any kubeconfig there is still the pod's account, and `connect` says when that is missing too.
+        None => Ok(Kubeconfig::read().ok().and_then(|config| config.current_context)),
+    }
 }

@@ -7,7 +7,9 @@
 
 mod connection;
 mod credentials;
+mod live;
 
-pub use connection::{Connect, ConnectError, connect};
+pub use connection::{Connect, ConnectError, connect, context_name};
 pub use credentials::{FillError, Filled, Owner, fill};
+pub use live::{Seen, Wanted, read_live};
 pub use crate::diff::Hidden;

@@ -5,12 +5,14 @@
 
 mod compare;
 mod hidden;
+mod kind;
 mod live;
 mod live_json;
 mod report;
 
 pub use compare::Comparison;
 pub use hidden::Hidden;
+pub use kind::{KINDS, Kind, STORAGE_CLASS};
 pub use live::{Gap, GapReason, HIDDEN, LiveError, LiveObject, LiveSet, Read, Stopped};
 pub use report::{
     Bucket, Change, ChangedBy, DatabaseReport, FailOn, Impact, Notice, ObjectReport, Op, Origin, Report,
