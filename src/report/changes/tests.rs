@@ -414,22 +414,3 @@ fn ages_and_managers_are_named() {
     let text = text(&sample(), &view(), PLAIN);
     assert!(text.contains("changed by kubectl-edit (Update, scale), 3 hours ago"), "{text}");
 }
-
-/// Not a test of anything: writes the views of the sample for a person to look at.
-#[test]
-fn pages_for_looking_at() {
-    let Some(directory) = option_env!("DBRENDER_LOOK") else { return };
-    let (report, view) = (sample(), view());
-    for (name, page) in [
-        ("sample.txt", text(&report, &view, TextOptions { color: true, ..PLAIN })),
-        ("sample-verbose.txt", text(&report, &view, TextOptions { ignored: true, ..PLAIN })),
-        ("sample.md", markdown(&report, &view, 65_536, 3)),
-        ("sample.html", html(&report, &view, 3)),
-        ("sample.sarif", sarif(&report, &view)),
-        ("sample.xml", junit(&report, &view)),
-        ("sample.github", github(&report, &view)),
-        ("fleet.html", html(&fleet(1_000), &view, 3)),
-    ] {
-        std::fs::write(format!("{directory}/{name}"), page).unwrap();
-    }
-}
