@@ -1,7 +1,7 @@
 //! When backups are made, where they go and how many are kept.
 
 use super::{Subject, spec};
-use crate::api::is_time_zone;
+use crate::api::{Schedule, is_time_zone};
 use crate::plan::Backup;
 use crate::problem::{Code, Problem, Problems, nearest};
 
@@ -55,14 +55,34 @@ pub(super) fn check(subject: &Subject<'_>, out: &mut Problems) -> Option<Backup>
     })
 }
 
+/// Shortest time between two backups that makes sense, in seconds: a dump of any size takes minutes.
+const OFTEN: u64 = 300;
+
 fn schedule(text: &str, out: &mut Problems) {
     let path = spec("backup.schedule");
-    if text.contains("TZ=") {
-        out.report(
-            Code::ScheduleWithTimeZone,
-            path,
-            "backup.schedule holds a time zone, which Kubernetes refuses there",
-        );
+    // Kubernetes looks for these letters before it looks at anything else.
+    if text.contains("TZ") {
+        let message = "backup.schedule holds a time zone, which Kubernetes refuses there";
+        out.report(Code::ScheduleWithTimeZone, path, message);
+        return;
+    }
+    match Schedule::parse(text) {
+        Err(error) => {
+            let problem = Problem::new(Code::InvalidSchedule, path, format!("backup.schedule {text:?}: {error}"));
+            out.push(match error.hint {
+                Some(hint) => problem.with_hint(hint),
+                None => problem,
+            });
+        }
+        Ok(schedule) if schedule.never_fires() => {
+            out.report(Code::ScheduleNeverFires, path, format!("backup.schedule {text:?} never comes"));
+        }
+        Ok(schedule) => {
+            if let Some(shortest) = schedule.intervals().map(|i| i.shortest).filter(|shortest| *shortest < OFTEN) {
+                let message = format!("backup.schedule {text:?} starts a backup every {shortest} seconds");
+                out.report(Code::FrequentBackups, path, message);
+            }
+        }
     }
 }
 

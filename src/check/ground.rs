@@ -301,8 +301,8 @@ impl Check<'_> {
     /// A size of whole bytes above zero.
     fn bytes(&mut self, written: &str, path: FieldPath) -> Option<Quantity> {
         let whole = |size: &Quantity| {
-            size.is_positive()
-                && size.bytes().is_some_and(|bytes| i64::try_from(bytes).is_ok() && Quantity::of_bytes(bytes) == *size)
+            let bytes = size.bytes().filter(|bytes| *bytes < i64::MAX.unsigned_abs());
+            size.is_positive() && bytes.is_some_and(|bytes| Quantity::of_bytes(bytes) == *size)
         };
         let size = Quantity::parse(written).ok().filter(whole);
         if size.is_none() {

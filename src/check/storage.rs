@@ -27,9 +27,9 @@ fn size(subject: &Subject<'_>, out: &mut Problems) -> Option<Quantity> {
         );
         return None;
     }
-    // A claim's size is kept in 63 bits.
-    let size =
-        Quantity::parse(written).ok().filter(|size| size.bytes().is_some_and(|bytes| i64::try_from(bytes).is_ok()));
+    // Kubernetes makes 2^63 - 1 of everything above it.
+    let fits = |size: &Quantity| size.bytes().is_some_and(|bytes| bytes < i64::MAX.unsigned_abs());
+    let size = Quantity::parse(written).ok().filter(fits);
     let Some(size) = size else {
         out.report(Code::InvalidStorageSize, path, format!("storage.size {written} is too large for a volume"));
         return None;

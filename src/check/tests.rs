@@ -471,6 +471,7 @@ fn the_platform_file_has_rules_of_its_own() {
         ),
         (json!({"limits": {"maxReplicas": 8}}), &["DBR501 limits.maxReplicas"]),
         (json!({"limits": {"maxStorage": "big"}}), &["DBR501 limits.maxStorage"]),
+        (json!({"limits": {"maxStorage": "9999999Pi"}}), &["DBR501 limits.maxStorage"]),
         (json!({"limits": {"namespaces": ["A"]}}), &["DBR501 limits.namespaces[0]"]),
     ] {
         let (ground, found) = platform(&settings);
@@ -543,7 +544,11 @@ fn what_may_change() {
         (json!({"spec": {"storage": {"size": "1024Gi"}}}), json!({"spec": {"storage": {"size": "1Ti"}}}), &[]),
         (json!({"spec": {"storage": {"size": "1Ti"}}}), json!({"spec": {"storage": {"size": "1023Gi"}}}), &["DBR402 "]),
         (none.clone(), json!({"spec": {"storage": {"storageClass": "fast"}}}), &["DBR403 spec.storage.storageClass"]),
-        (none.clone(), json!({"spec": {"version": "15"}}), &["DBR404 spec.version PostgreSQL cannot go back from 16."]),
+        (
+            none.clone(),
+            json!({"spec": {"version": "15"}}),
+            &["DBR404 spec.version PostgreSQL cannot go back from 16 to 15"],
+        ),
         (
             none.clone(),
             json!({"spec": {"version": "17"}}),
@@ -583,6 +588,13 @@ fn what_may_change() {
         ),
         (none.clone(), json!({"spec": {"parameters": {"max_connections": "50"}}}), &[]),
         (none.clone(), json!({"spec": {"version": "16.15"}}), &[]),
+        (json!({"spec": {"version": "16.15"}}), none.clone(), &[]),
+        (
+            json!({"spec": {"version": "16.15"}}),
+            json!({"spec": {"version": "16.14"}}),
+            &["DBR404 spec.version PostgreSQL cannot go back from 16.15 to 16.14"],
+        ),
+        (json!({"spec": {"version": "16.15"}}), json!({"spec": {"version": "17"}}), &["DBR405 "]),
         (none.clone(), json!({"spec": {"replicas": 3, "resources": {"cpu": "2"}, "backup": {"retention": 9}}}), &[]),
         (
             with(&manual, json!({"spec": {"primary": 2}})),
@@ -591,7 +603,38 @@ fn what_may_change() {
         ),
         (with(&manual, json!({"spec": {"primary": 2}})), with(&manual, json!({"spec": {"primary": 0}})), &[]),
     ] {
-        let found = lines(&update(&database(&old), &database(&new), &Ground::default()));
+        let found = lines(&update(&database(&old), &database(&new)));
         expect(&found, expected, &json!([old, new]));
+    }
+}
+
+/// RD-25 to RD-27: the verdicts of Kubernetes' own parser, and what it accepts and never runs.
+#[test]
+fn schedules() {
+    for (schedule, code) in [
+        ("0 2 * * *", None),
+        ("@daily", None),
+        ("@every 6h", None),
+        ("0 2 * * MON", None),
+        ("0 2 ? * *", None),
+        ("0 0 2 * * *", Some("DBR341")),
+        ("0 2 * * 7", Some("DBR341")),
+        ("@Daily", Some("DBR341")),
+        ("@reboot", Some("DBR341")),
+        ("0 2 L * *", Some("DBR341")),
+        ("0 2 * January *", Some("DBR341")),
+        ("", Some("DBR341")),
+        ("CRON_TZ=Asia/Seoul 0 2 * * *", Some("DBR342")),
+        ("TZ=UTC 0 2 * * *", Some("DBR342")),
+        ("0 0 31 2 *", Some("DBR343")),
+        (", 2 * * *", Some("DBR343")),
+        ("0 0 29 2 *", None),
+        ("@every 1s", Some("DBR348")),
+        ("*/1 * * * *", Some("DBR348")),
+        ("*/5 * * * *", None),
+    ] {
+        let checked = run(&json!({"spec": {"backup": {"schedule": schedule}}}));
+        let codes: Vec<_> = checked.problems.iter().map(|p| p.code.id()).collect();
+        assert_eq!(codes, code.into_iter().collect::<Vec<_>>(), "{schedule:?}");
     }
 }

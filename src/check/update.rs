@@ -1,18 +1,18 @@
 //! What may change in a Database that exists.
 //!
-//! Input: the Database before and after, and the ground. Output: problems at fields of the Database after.
+//! Input: the Database before and after. Output: problems at fields of the Database after.
 
-use super::{Ground, members, spec, version};
+use super::{members, spec, version};
 use crate::api::{Database, DatabaseSpec, Quantity};
-use crate::engine::{self, Engine};
+use crate::engine::{self, Engine, NEWEST_EDITION};
 use crate::plan::Profile;
 use crate::problem::{Code, Problem, Problems};
 
 /// Compares a Database with what it was. Both are taken to be valid on their own; `check` says so.
 #[must_use]
-pub fn update(old: &Database, new: &Database, ground: &Ground) -> Problems {
+pub fn update(old: &Database, new: &Database) -> Problems {
     let mut out = Problems::new();
-    let change = Change { old: &old.spec, new: &new.spec, ground };
+    let change = Change { old: &old.spec, new: &new.spec };
     change.engine(&mut out);
     change.storage(&mut out);
     change.fixed(&mut out);
@@ -27,7 +27,6 @@ pub fn update(old: &Database, new: &Database, ground: &Ground) -> Problems {
 struct Change<'a> {
     old: &'a DatabaseSpec,
     new: &'a DatabaseSpec,
-    ground: &'a Ground,
 }
 
 impl Change<'_> {
@@ -44,17 +43,13 @@ impl Change<'_> {
 
     fn version(&self, engine: &dyn Engine, out: &mut Problems) {
         let (old, new) = (self.old.version.as_str(), self.new.version.as_str());
-        let releases = engine.releases(self.ground.catalog);
-        let exact = |text: &str| {
-            version::find(releases, text).map_or_else(|| text.to_owned(), |release| release.exact.to_owned())
-        };
-        let series = |text: &str| version::find(releases, text).map(|release| release.series);
-        let (before, after) = (numbers(&exact(old)), numbers(&exact(new)));
+        let (before, after) = (numbers(old), numbers(new));
+        // "16" leaves the minor to the catalog, so it is neither above nor below 16.15.
+        let common = before.len().min(after.len());
         let title = engine.title();
-        if after < before {
-            let message = format!("{title} cannot go back from {} to {}", exact(old), exact(new));
-            out.report(Code::Downgraded, spec("version"), message);
-        } else if after > before && series(new) != series(old) && before.first() != after.first() {
+        if after[..common] < before[..common] {
+            out.report(Code::Downgraded, spec("version"), format!("{title} cannot go back from {old} to {new}"));
+        } else if series(engine, old) != series(engine, new) {
             out.report(Code::MajorUpgrade, spec("version"), format!("{title} {old} does not become {new} in place"));
         }
     }
@@ -147,4 +142,10 @@ impl Change<'_> {
 /// The numbers of a version, for comparison.
 fn numbers(version: &str) -> Vec<u64> {
     version.split(['.', '-', '+']).map_while(|part| part.parse().ok()).collect()
+}
+
+/// The series that a version belongs to, in whatever edition knows it; otherwise its first number.
+fn series(engine: &dyn Engine, version: &str) -> String {
+    let known = (1..=NEWEST_EDITION).find_map(|edition| version::find(engine.releases(edition), version));
+    known.map_or_else(|| version.split('.').next().unwrap_or_default().to_owned(), |release| release.series.to_owned())
 }

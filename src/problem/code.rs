@@ -232,6 +232,11 @@ codes! {
         "With backup.enabled false, backup.suspend true or hibernation nothing can be restored but the volumes themselves.",
         "enable backups, or keep the warning in mind"
     }
+    "DBR348" FrequentBackups Warning {
+        "backups follow each other faster than they can be made",
+        "A backup takes minutes, and one that is due while another is at work is left out. The schedule promises more than it gives.",
+        "leave at least five minutes between two backups"
+    }
     "DBR351" ManualNotPossible Error {
         "the engine has no manual failover",
         "Its members always elect their primary themselves.",
