@@ -3,8 +3,8 @@
 # Ending the first process of the namespaces ends everything that runs in them, and their mounts, bridges and rules go too.
 # Needs messages.sh, cache.sh, processes.sh; in: $run, $testbed, the variables that choose_link sets.
 
-node_packages=(containerd runc containernetworking-plugins iptables)
-node_programs=(containerd ctr runc iptables ip nsenter unshare)
+node_packages=(containerd runc containernetworking-plugins iptables iproute2 procps)
+node_programs=(containerd ctr runc iptables ip nsenter unshare pgrep)
 
 # can_run_a_node: ends with a sentence when this machine cannot, after installing what can be installed
 can_run_a_node() {
@@ -100,8 +100,9 @@ answers_dns() { curl --silent --fail --max-time 2 "http://$node_address:8181/rea
 # end_node DIRECTORY: ends every process of its namespaces and removes its control groups
 end_node() {
   local run=$1 group
-  stop "$run/node/first-process" KILL
-  if [[ -e $run/pids/node ]]; then stop "$run/pids/node"; fi
+  # its starter takes it along, should it have no record yet
+  if [[ -e $run/node/first-process ]]; then stop "$run/node/first-process" KILL; fi
+  stop "$run/pids/node" KILL
   for group in /sys/fs/cgroup/dbrender-"$(basename "$run")" /sys/fs/cgroup/*/dbrender-"$(basename "$run")"; do
     if [[ -d $group ]]; then
       await 10 "the end of $group" remove_group "$group" || say "$group is left: something still runs in it."

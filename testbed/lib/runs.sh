@@ -14,7 +14,7 @@ new_run() {
 end_run() {
   local run=$1 name
   [[ -d $run ]] || return 0
-  if [[ -e $run/node/first-process ]]; then end_node "$run"; fi
+  if [[ -e $run/pids/node ]]; then end_node "$run"; fi
   for name in kwok volume-provisioner kube-scheduler kube-controller-manager kube-apiserver etcd; do
     if [[ -e $run/pids/$name ]]; then stop "$run/pids/$name"; fi
   done
@@ -33,7 +33,7 @@ abandoned() {
   done
 }
 
-# sweep: ends every abandoned run
+# sweep: ends every abandoned run. The caller holds the lock `runs`: a run is made, and called abandoned, under it.
 sweep() {
   local left
   for left in "$cache"/runs/*/; do
