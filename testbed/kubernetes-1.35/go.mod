@@ -1,9 +1,4 @@
-// This is a generated file. Do not edit directly.
-// Ensure you've carefully read
-// https://git.k8s.io/community/contributors/devel/sig-architecture/vendor.md
-// Run hack/pin-dependency.sh to change pinned dependency versions.
-// Run hack/update-vendor.sh to update go.mod files and the vendor directory.
-
+// Written by testbed/pin 1.35.4 from Kubernetes' own go.mod.
 module dbrender/testbed/kubernetes-1.35
 
 go 1.25.0
