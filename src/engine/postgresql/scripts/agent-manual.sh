@@ -1,6 +1,8 @@
 #!/bin/bash
 # shellcheck disable=SC2154,SC2034  # names are shared with the files that this one is sourced with
 # Manual: the agent's turn. Settings, standbys, slots, synchronous commit, and promotion by the file `primary`. Sourced by agent.sh.
+# shellcheck source-path=SCRIPTDIR source=standby.sh
+. "$scripts/standby.sh"
 
 pace=1
 names=''            # synchronous_standby_names now in member.conf
@@ -56,14 +58,21 @@ turn_primary() {
 }
 
 # hand_over ORDINAL: the file names another primary. This server stops cleanly, which sends all it has to its standbys, and comes back
-# as one. Not for a member that does not stream: then nobody could take over, and a mistake in Git would be an outage.
+# as one. Not for a member that does not stream: then nobody could take over, and a mistake in Git would be an outage. Nor before
+# that member has read the file too, so that the time without a primary does not depend on the kubelets.
 hand_over() {
-  local role
+  local role view
   if [[ $(fact force-primary) == "$1/"* ]]; then
     report "force-primary names $(member_name "$1"): this primary stops and comes back as its standby."
   elif read -r role _ < <(state_of "$1") && [ "$role" = primary ]; then
     report "$(member_name "$1") is primary: this server stops and comes back as its standby."
-  elif [ "$(here "SELECT EXISTS (SELECT FROM pg_stat_replication WHERE state = 'streaming' AND application_name = '$(member_name "$1")')")" = t ]; then
+  elif [ "$(here "SELECT EXISTS (SELECT FROM pg_stat_replication WHERE state = 'streaming' AND application_name = '$(member_name "$1")')")" = t ] &&
+    read -r role _ _ _ view _ < <(state_of "$1"); then
+    if [ "$view" != "$1" ]; then
+      say "Handing over to $(member_name "$1") as soon as it has read that it is to be primary."
+      on_primary
+      return
+    fi
     say "Handing over to $(member_name "$1")."
     here_timeout=600 here CHECKPOINT > /dev/null
   else
@@ -71,6 +80,7 @@ hand_over() {
     on_primary
     return
   fi
+  put "$base/handed-to" "$1"
   request restart
 }
 
@@ -96,30 +106,31 @@ turn_standby() {
   to=$(wanted_primary)
   names=''
   from=$(upstream)
-  follow_member_conf && say "Standby on timeline $1, streams from ${from:+$(member_name "$from")}${from:-nobody}."
+  follow_member_conf && say "Standby on timeline $1, streams from $(if [ -n "$from" ]; then member_name "$from"; else echo nobody; fi)."
   if [ "$to" = "$me" ]; then
-    consider_promotion "$1" "$2"
+    consider_promotion "$1" "$2" && return
+  else
+    waiting_since=''
+  fi
+  [ -n "$from" ] || return
+  receiving=$(here "SELECT EXISTS (SELECT FROM pg_stat_wal_receiver WHERE status = 'streaming' AND sender_host = '$(member_host "$from")')")
+  if [ "$receiving" != t ]; then
+    mend "$from" "$1" "$2"
     return
   fi
-  waiting_since=''
-  receiving=$(here "SELECT EXISTS (SELECT FROM pg_stat_wal_receiver WHERE status = 'streaming' AND sender_host = '$(member_host "$to")')")
-  if [ "$receiving" = t ]; then
-    idle_since=''
-    if [ "$SECONDS" -ge "$slots_checked" ] || [ "$(last_primary)" != "$to" ]; then
-      slots_checked=$((SECONDS + 30))
-      local role
-      if read -r role _ < <(state_of "$to") && [ "$role" = primary ]; then
-        saw_primary "$to"
-        here "SELECT pg_drop_replication_slot(slot_name) FROM pg_replication_slots WHERE slot_type = 'physical' AND NOT active AND slot_name ~ '^member_[0-6]\$'" > /dev/null
-        say "Standby on timeline $1, streaming from $(member_name "$to")."
-      fi
+  idle_since=''
+  if [ "$SECONDS" -ge "$slots_checked" ] || [ "$(last_primary)" != "$from" ]; then
+    slots_checked=$((SECONDS + 30))
+    local role
+    if read -r role _ < <(state_of "$from") && [ "$role" = primary ]; then
+      saw_primary "$from"
+      here "SELECT pg_drop_replication_slot(slot_name) FROM pg_replication_slots WHERE slot_type = 'physical' AND NOT active AND slot_name ~ '^member_[0-6]\$'" > /dev/null
+      [ "$to" = "$me" ] || say "Standby on timeline $1, streaming from $(member_name "$from")."
     fi
-  else
-    mend "$to" "$1" "$2"
   fi
 }
 
-# mend ORDINAL TIMELINE POSITION: this standby does not stream from the wanted primary. Why, and what helps?
+# mend ORDINAL TIMELINE POSITION: this standby does not stream from that member. Why, and what helps?
 mend() {
   local role timeline system fork
   : "${idle_since:=$SECONDS}"
@@ -129,7 +140,7 @@ mend() {
   fi
   if [ "$role" != primary ]; then
     ensure_slot "$1" || true
-    report "Standby on timeline $2: $(member_name "$1") is a standby too; waiting for it to be promoted."
+    [ "$(wanted_primary)" = "$me" ] || report "Standby on timeline $2: $(member_name "$1") is a standby too; waiting for it to be promoted."
     return
   fi
   if [ "$system" != "$(here 'SELECT system_identifier FROM pg_control_system()')" ]; then
@@ -158,10 +169,10 @@ mend() {
 }
 
 # consider_promotion TIMELINE POSITION: the file names this member, which is a standby. It becomes primary only when it has all that
-# the last primary had, so that nothing is lost, or when force-primary says to do without.
+# the last primary had, so that nothing is lost, or when force-primary says to do without. 0 when it was promoted.
 waiting_since=''
 consider_promotion() {
-  local last role timeline position view claims i force
+  local last role timeline position system view claims i force
   : "${waiting_since:=$SECONDS}"
   # the control file learns of a timeline at a restart point only
   here 'CHECKPOINT' > /dev/null 2>&1
@@ -173,37 +184,39 @@ consider_promotion() {
   fi
   for i in $(others); do
     known "$i" || continue
-    read -r role _ _ _ view claims < <(state_of "$i") || continue
+    read -r role timeline position system view claims < <(state_of "$i") || continue
     if [ "$role" = primary ]; then
+      # It leads now, so it is the one whose end this member has to reach, and the one to stream from.
+      [ "$timeline" -ge "$1" ] && [ "$system" = "$(here 'SELECT system_identifier FROM pg_control_system()')" ] && saw_primary "$i"
       report "Waiting to be promoted: $(member_name "$i") still runs as primary."
-      return
+      return 1
     fi
     [ "$claims" = "$i" ] && [ -z "$(last_primary)" ] && put "$base/last-primary" "$i"
-    if [ "$view" != "$me" ]; then
+    # Another that believes to be called, or the one to ask: neither may act on an older file while this one is promoted.
+    if [ "$view" = "$i" ] || { [ "$i" = "$(to_ask)" ] && [ "$view" != "$me" ]; }; then
       report "Waiting to be promoted: $(member_name "$i") has not read yet that primary is $me."
       waiting_since=$SECONDS
-      return
+      return 1
     fi
   done
-  last=$(last_primary)
-  if [ -z "$last" ]; then
+  last=$(to_ask)
+  if [ -z "$(last_primary)" ]; then
     report "Waiting to be promoted: nobody knows which member was the last primary. To promote this one as it is, set force-primary to $me/$1."
-    return
+    return 1
   fi
-  if [ "$last" = "$me" ]; then
-    # It was the primary itself, and nobody has led since. Another that was told so a moment ago had this long to finish.
-    [ $((SECONDS - waiting_since)) -ge 5 ] || return
-  else
+  # Another that was told a moment ago that it is to lead had this long to finish.
+  [ "$(last_primary)" != "$me" ] || [ $((SECONDS - waiting_since)) -ge 5 ] || return 1
+  if [ -n "$last" ]; then
     if ! read -r role timeline position _ < <(state_of "$last"); then
-      report "Waiting to be promoted: $(member_name "$last") was the last primary and does not answer, so it may have commits that this member lacks (it is at $2 of timeline $1). To lose them, set force-primary to $me/$1."
-      return
+      report "Waiting to be promoted: $(member_name "$last") was the last primary or was to be, and does not answer, so it may have commits that this member lacks (it is at $2 of timeline $1). To lose them, set force-primary to $me/$1."
+      return 1
     fi
     if [ "$timeline" -gt "$1" ] || [ "$(lsn_number "$position")" -gt "$(lsn_number "$2")" ]; then
-      report "Waiting to be promoted: this member is at $2 of timeline $1, and $(member_name "$last"), the last primary, at $position of timeline $timeline."
-      return
+      report "Waiting to be promoted: this member is at $2 of timeline $1, and $(member_name "$last") at $position of timeline $timeline."
+      return 1
     fi
   fi
-  say "This member has all that $(member_name "$last") had ($2 of timeline $1)."
+  say "This member has all that $(member_name "${last:-$me}") had ($2 of timeline $1)."
   promote
 }
 
@@ -214,5 +227,6 @@ promote() {
     say "Promoted; $(here "$state_sql")."
   else
     report "The promotion did not end within 60 s; it is looked at again."
+    return 1
   fi
 }

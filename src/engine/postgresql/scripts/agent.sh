@@ -29,8 +29,11 @@ complain_of_settings() {
   [ -z "$text" ] || report "The server does not take these lines of pg_hba: $text."
 }
 
+space_checked=0
 watch_space() {
   local free
+  [ "$SECONDS" -ge "$space_checked" ] || return 0
+  space_checked=$((SECONDS + 15))
   free=$(df --output=pcent "$volume" | tail -n 1 | tr -dc 0-9)
   [ "${free:-0}" -lt 95 ] || report "The volume is ${free} % full ($(df -h --output=avail "$volume" | tail -n 1 | tr -d ' ') free): enlarge it before the server has to stop."
 }

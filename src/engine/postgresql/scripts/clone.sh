@@ -22,10 +22,10 @@ while [ $# -gt 0 ]; do
   case $1 in
     --primary)
       primary=$2 source_name=$(member_name "$2")
-      shift
-      connection="host=$(member_host "$2") port=$PORT user=replication passfile=$run/passwords application_name=$POD_NAME connect_timeout=10"
-      ensure_slot "$2" || refuse "The slot $(slot_of "$me") could not be made on $(member_name "$2")."
+      connection="host=$(member_host "$2") port=$PORT user=replication passfile=$run/passwords application_name=$POD_NAME-clone connect_timeout=10"
+      ensure_slot "$2" || refuse "The slot $(slot_of "$me") could not be made on $source_name."
       slot=(--slot "$(slot_of "$me")")
+      shift
       ;;
     --connstring=*) connection=${1#*=} ;;
   esac

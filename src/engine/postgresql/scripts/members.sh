@@ -48,9 +48,10 @@ replication_command() {
     "host=$(member_host "$1") port=$PORT dbname=postgres replication=true user=replication passfile=$run/passwords connect_timeout=3"
 }
 
-# here SQL: on this member's server, over the socket, as the superuser.
+# here SQL: on this member's server, over the socket, as the superuser. The questions of every second stay out of the server's log.
+quiet='-c log_statement=none -c log_min_duration_statement=-1 -c log_duration=off'
 here() {
-  timeout "${here_timeout:-10}" psql -XAtqw -F ' ' -v ON_ERROR_STOP=1 -v VERBOSITY=terse -h "$run" -p "$PORT" -U postgres -d postgres -c "$1"
+  PGOPTIONS=$quiet PGAPPNAME=dbrender timeout "${here_timeout:-10}" psql -XAtqw -F ' ' -v ON_ERROR_STOP=1 -v VERBOSITY=terse -h "$run" -p "$PORT" -U postgres -d postgres -c "$1"
 }
 
 # What a member says of itself: role, timeline, position, system identifier, the primary it was told of, the last primary it saw.

@@ -40,8 +40,8 @@ pgpass_escaped() {
 # write_passfile: the file that psql, pg_basebackup, pg_rewind and the server's own receiver read. Fails with `complaint`
 # when a password is unusable; the others are written all the same.
 write_passfile() {
-  local line role complaints='' new=$run/passwords.new
-  (umask 077; : > "$new")
+  local line role complaints='' new
+  new=$(mktemp "$run/passwords.XXXXXX")   # mode 0600; the agent and start.sh may write at the same time
   while IFS= read -r line; do
     role=${line%:*}
     if read_password "${line##*:}"; then

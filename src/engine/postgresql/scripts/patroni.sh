@@ -95,7 +95,7 @@ members_table() {
   local file
   file=$(mktemp -p "$run" cluster.XXXXXX)
   printf '%s' "$http_body" > "$file"
-  timeout 10 psql -XAtqw -F ' ' -v ON_ERROR_STOP=1 -v VERBOSITY=terse -h "$run" -p "$PORT" -U postgres -d postgres -f - <<SQL
+  PGOPTIONS=$quiet timeout 10 psql -XAtqw -F ' ' -v ON_ERROR_STOP=1 -v VERBOSITY=terse -h "$run" -p "$PORT" -U postgres -d postgres -f - <<SQL
 \\set cluster \`cat "$file"\`
 SELECT m->>'name', m->>'role', replace(m->>'state', ' ', '_'), coalesce(nullif(m->'tags'->>'revision', ''), '-'),
   coalesce(m->>'pending_restart', 'false') = 'true',

@@ -13,7 +13,8 @@ scripts=$(dirname "$0")
 . "$scripts/members.sh"
 
 answer=0
-pg_isready -q -h 127.0.0.1 -p "$PORT" -t 3 || answer=$?
+# a role that may log in from here, so that the server has nothing to log
+pg_isready -q -h 127.0.0.1 -p "$PORT" -U monitor -d postgres -t 3 || answer=$?
 
 case $1 in
   startup | liveness)

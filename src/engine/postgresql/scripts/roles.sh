@@ -11,7 +11,7 @@ SET pg_stat_statements.track_utility = off; SET pgaudit.log = 'none'; SET synchr
 sql() {
   local directory=$1
   shift
-  timeout 60 psql -XAtqw -F ' ' -v ON_ERROR_STOP=1 -v VERBOSITY=terse -h "$directory" -p "$PORT" -U postgres -d postgres "$@" -f -
+  PGOPTIONS=$quiet PGAPPNAME=dbrender timeout 60 psql -XAtqw -F ' ' -v ON_ERROR_STOP=1 -v VERBOSITY=terse -h "$directory" -p "$PORT" -U postgres -d postgres "$@" -f -
 }
 
 # create_roles SOCKET_DIRECTORY: everything that is missing; changes nothing that is there.

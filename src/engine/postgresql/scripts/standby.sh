@@ -5,14 +5,21 @@
 member_conf=$run/member.conf   # included by postgresql.conf: what differs between members
 
 last_primary() { local o=''; [ -r "$base/last-primary" ] && read -r o < "$base/last-primary"; echo "$o"; }
-saw_primary() { [ "$(last_primary)" = "$1" ] || put "$base/last-primary" "$1"; }
+# A primary that stops for another keeps its name: nobody has led since, as long as that one was not seen to.
+handed_to() { local o=''; [ -r "$base/handed-to" ] && read -r o < "$base/handed-to"; echo "$o"; }
+saw_primary() {
+  [ "$(last_primary)" = "$1" ] || put "$base/last-primary" "$1"
+  [ ! -e "$base/handed-to" ] || rm -f "$base/handed-to"
+}
+# to_ask: the member that may have more than this one: the last primary, or whom this one, the last primary, handed over to.
+to_ask() { if [ "$(last_primary)" = "$me" ]; then handed_to; else last_primary; fi; }
 
-# upstream: the ordinal to stream from, or nothing. The wanted primary; while this member waits to become it, the last primary,
-# which may still have what this one lacks.
+# upstream: the ordinal to stream from, or nothing. The wanted primary; while this member waits to become it, the member that
+# may have what this one lacks.
 upstream() {
   local to
   to=$(wanted_primary)
-  [ "$to" = "$me" ] && to=$(last_primary)
+  [ "$to" = "$me" ] && to=$(to_ask)
   [ "$to" = "$me" ] || echo "$to"
 }
 
@@ -71,8 +78,8 @@ own_end() {
 # prepare_standby: before each start of a server that is not to be the primary.
 prepare_standby() {
   local to role timeline system
-  to=$(wanted_primary)
-  if [ "$to" != "$me" ] && read -r role timeline _ system _ < <(state_of "$to") && [ "$role" = primary ]; then
+  to=$(upstream)
+  if [ -n "$to" ] && read -r role timeline _ system _ < <(state_of "$to") && [ "$role" = primary ]; then
     [ "$system" = "$(control 'Database system identifier')" ] ||
       refuse "This volume holds the database with system identifier $(control 'Database system identifier'), but $(member_name "$to") runs $system: one of the two volumes was replaced. Nothing was changed: set primary to a member that holds the right data, or empty this volume if its data is not wanted."
     if [ -e "$base/rewinding" ]; then
@@ -82,10 +89,11 @@ prepare_standby() {
       rejoin "$to" "$timeline"
     fi
   elif [ -e "$base/rewinding" ]; then
-    refuse "A rewind of $PGDATA was interrupted, and $(member_name "$to") does not answer as primary yet: this member waits to be copied anew."
+    refuse "A rewind of $PGDATA was interrupted, and ${to:+$(member_name "$to")}${to:-no member} does not answer as primary yet: this member waits to be copied anew."
   fi
   if [ ! -e "$PGDATA/standby.signal" ]; then
     say "This member was the primary; it comes back as a standby."
+    [ "$(wanted_primary)" = "$me" ] || [ -e "$base/handed-to" ] || put "$base/handed-to" "$(wanted_primary)"
     : > "$PGDATA/standby.signal"
     sync "$PGDATA/standby.signal" "$PGDATA"
   fi

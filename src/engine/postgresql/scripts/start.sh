@@ -43,7 +43,7 @@ while :; do
   work_resume
   has_data || refuse "The data directory $PGDATA is gone. Delete this pod: its init container says what can be done."
   if [ "$(cat "$run/request" 2>/dev/null)" = clone ]; then
-    attend "$scripts/clone.sh" --primary "$(wanted_primary)" || say "It is started as it is."
+    attend "$scripts/clone.sh" --primary "$(upstream)" || say "It is started as it is."
   fi
   rm -f "$run/request"
   if [ "$(wanted_primary)" != "$me" ] || [ -e "$PGDATA/standby.signal" ]; then prepare_standby; fi

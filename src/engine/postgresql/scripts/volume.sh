@@ -7,6 +7,7 @@
 #   /var/lib/postgresql/MAJOR/replaced       the former PGDATA, while a finished clone takes its place
 #   /var/lib/postgresql/MAJOR/initialised    this volume has held data; the system identifier
 #   /var/lib/postgresql/MAJOR/last-primary   Manual: ordinal of the member that was last seen as primary
+#   /var/lib/postgresql/MAJOR/handed-to      Manual: ordinal of the member for which this one, the last primary, stopped
 #   /var/lib/postgresql/MAJOR/rewinding      pg_rewind has begun and not ended
 #
 # Steps are ordered so that a kill between any two of them leaves the old state or the new one, never less than one copy of the data.

@@ -1,0 +1,253 @@
+# shellcheck shell=bash
+# Another primary: through `primary`, through `force-primary`, back again, and everything that must not happen on the way.
+
+# writer ORDINAL…: inserts numbers one by one into whichever of the members takes them; acknowledged ones go to a file
+start_writer() {
+  login 0 'order user' "$awkward_password" orders 'CREATE TABLE acked (n int PRIMARY KEY)' > /dev/null
+  : > "$WORLD/acked"
+  rm -f "$WORLD/stop-writer"
+  (
+    n=0
+    until [[ -e $WORLD/stop-writer ]]; do
+      n=$((n + 1))
+      for i in 0 1 2; do
+        [[ -e $(pod_of "$i") ]] || continue
+        if PGOPTIONS='-c statement_timeout=4s' login "$i" 'order user' "$awkward_password" orders "INSERT INTO acked VALUES ($n)" > /dev/null; then
+          echo "$n" >> "$WORLD/acked"
+          break
+        fi
+      done
+    done
+  ) &
+  writer=$!
+}
+stop_writer() {
+  : > "$WORLD/stop-writer"
+  wait "$writer" || :
+}
+# nothing_lost ORDINAL: every acknowledged number is there
+nothing_lost() {
+  local missing
+  query "$1" 'SELECT n FROM acked ORDER BY n' orders | sort > "$WORLD/there"
+  missing=$(sort "$WORLD/acked" | comm -23 - "$WORLD/there")
+  [[ -s $WORLD/acked && -z $missing ]] || { printf 'acknowledged and lost: %s\n' "$(tr '\n' ' ' <<< "$missing")"; return 1; }
+}
+# one_primary: at this moment at most one member takes writes
+two_primaries() {
+  local i count=0
+  for i in 0 1 2; do if is "$i" primary 2> /dev/null; then count=$((count + 1)); fi; done
+  ((count > 1))
+}
+watch_primaries() {
+  rm -f "$WORLD/two"
+  (until [[ -e $WORLD/stop-writer ]]; do if two_primaries; then date +%T > "$WORLD/two"; fi; done) &
+}
+
+case_promotion() {
+  check 'three members' three
+  start_writer
+  watch_primaries
+  sleep 2
+  set_primary 1
+  deliver 1
+  within 20 'the new one waits while the old one runs' says 'Waiting to be promoted: order-db-0 still runs as primary' "$(log_of 1 agent)"
+  check 'it is still a standby' is 1 standby
+  set_primary 2
+  deliver 0
+  within 20 'the old one waits until the one that it is told of knows' says 'Handing over to order-db-2 as soon as it has read' "$(log_of 0 agent)"
+  check 'it is still primary' is 0 primary
+  set_primary 1
+  local began=$SECONDS
+  deliver
+  within 60 'it is promoted when the old one has become a standby' is 1 primary
+  echo "   ($((SECONDS - began)) s from the delivery to the promotion)"
+  within 60 'the old one follows it' streams 0 1
+  within 60 'the third follows it' streams 2 1
+  sleep 2
+  set_primary 0
+  deliver
+  within 60 'and back: promoted' is 0 primary
+  within 60 'the other two follow' streams 1 0
+  within 60 'the other two follow' streams 2 0
+  within 30 'ready' ready 0
+  sleep 1
+  stop_writer
+  within 30 'no acknowledged row was lost' nothing_lost 0
+  within 30 'nor on a standby' nothing_lost 2
+  check 'at no time two primaries' test ! -e "$WORLD/two"
+  check 'nothing was rewound or copied anew' not says 'rewind|Copying' "$(log_of 0 postgresql)" "$(log_of 1 postgresql)" "$(log_of 2 postgresql)"
+  check 'each promotion is a new timeline' same 3 timeline 0
+  check 'slots are on the primary only' same 'member_1,member_2' query 0 "SELECT string_agg(slot_name, ',' ORDER BY slot_name) FROM pg_replication_slots"
+  within 60 'and gone from the former one' same 0 query 1 'SELECT count(*) FROM pg_replication_slots WHERE NOT active'
+  check 'the pods did not restart' not ls "$(pod_of 0)/restarts-postgresql" "$(pod_of 1)/restarts-postgresql"
+}
+
+case_promotion_of_a_member_that_does_not_stream() {
+  set_replicas 2
+  start 0 1
+  within 90 'two members' streams 1 0
+  kill_pod 1
+  set_primary 1
+  deliver 0
+  within 20 'the primary goes on, and says why' says 'is to be order-db-1, but it does not stream from this server, which therefore goes on' "$(log_of 0 agent)"
+  check 'it takes writes' insert 0 1 10
+  start 1
+  within 60 'when the member is back, it is promoted' is 1 primary
+  within 30 'with all rows' holds 1 10
+  within 60 'the old one follows' streams 0 1
+}
+
+case_promotion_after_a_crash() {
+  write_facts REPLICATION=asynchronous
+  set_replicas 2
+  start 0 1
+  within 90 'two members' streams 1 0
+  start_writer
+  sleep 2
+  # the standby lags, and then the primary dies with WAL that only it has
+  cut_off 1
+  sleep 3
+  stop_writer
+  kill_pod 0
+  reconnect 1
+  set_primary 1
+  deliver 1
+  within 30 'it waits for the dead one, and says how to do without' says 'order-db-0 was the last primary or was to be, and does not answer.* set force-primary to 1/1' "$(log_of 1 agent)"
+  check 'still a standby' is 1 standby
+  start 0
+  within 60 'the dead one comes back as a standby and gives what it had; then the other is promoted' is 1 primary
+  within 60 'and is followed' streams 0 1
+  check 'no acknowledged row was lost' nothing_lost 1
+}
+
+# diverge: rows 1 to 100 are on both, 101 to 150 only on member 0, which is dead
+diverge() {
+  write_facts REPLICATION=asynchronous
+  set_replicas 2
+  start 0 1
+  eventually 90 streams 1 0
+  insert 0 1 100
+  eventually 10 holds 1 100
+  cut_off 1
+  insert 0 101 150
+  kill_pod 0
+  reconnect 1
+}
+
+case_force_primary() {
+  diverge
+  set_primary 1
+  force 1/7
+  deliver 1
+  within 30 'force-primary of another timeline is not honoured' says 'Waiting to be promoted: order-db-0 was the last primary' "$(log_of 1 agent)"
+  check 'still a standby' is 1 standby
+  force 0/1
+  deliver 1
+  sleep 4
+  check 'nor of another ordinal' is 1 standby
+  force 1/1
+  deliver 1
+  within 30 'with the right one it is promoted' is 1 primary
+  check 'and says that it lost the rest' says 'force-primary is 1/1: promoted on timeline 1 at .* remove the annotation now' "$(log_of 1 agent)"
+  check 'what it had is there' holds 1 100
+  insert 1 101 120
+  start 0
+  within 90 'the former primary comes back as a standby' streams 0 1
+  check 'by pg_rewind' says 'order-db-1 left that timeline at .*What is beyond is dropped by pg_rewind' "$(log_of 0 postgresql)"
+  within 10 'with the rows of the new primary' holds 0 120
+  sleep 4
+  check 'force-primary, still set, does nothing more' same 2 timeline 1
+  set_primary 0
+  deliver
+  within 60 'an ordinary promotion back works' is 0 primary
+  within 30 'with all rows' holds 0 120
+  within 60 'and is followed' streams 1 0
+}
+
+case_diverged_primary_stopped_cleanly_and_standby_ahead() {
+  write_facts REPLICATION=asynchronous
+  check 'three members' three
+  insert 0 1 100
+  within 10 'rows everywhere' holds 2 100
+  cut_off 1
+  insert 0 101 150
+  within 10 'the third has more than the one that will be promoted' holds 2 150
+  local seconds
+  seconds=$(stop_pod 0)
+  check "the primary stops within its time although a standby is cut off ($seconds s)" test "$seconds" -le 20
+  reconnect 1
+  set_primary 1
+  force 1/1
+  deliver
+  within 30 'promoted by force' is 1 primary
+  insert 1 101 120
+  within 120 'the standby that was ahead is rewound and follows' streams 2 1
+  within 10 'with the rows of the new primary' holds 2 120
+  start 0
+  within 90 'the former primary too' streams 0 1
+  within 10 'with the rows of the new primary' holds 0 120
+}
+
+case_rewind_killed() {
+  diverge
+  set_primary 1
+  force 1/1
+  deliver 1
+  within 30 'promoted by force' is 1 primary
+  insert 1 101 120
+  # as if the pod had been killed in the middle of pg_rewind
+  echo 'order-db-1, timeline 2' > "$(volume_of 0)/$MAJOR/rewinding"
+  chown 999:999 "$(volume_of 0)/$MAJOR/rewinding"
+  kill_pod 1
+  start 0
+  within 60 'without a primary to copy from it waits' says 'A rewind of .* was interrupted, and order-db-1 does not answer as primary yet' "$(log_of 0 postgresql)"
+  start 1
+  within 90 'then it is copied anew' streams 0 1
+  within 10 'with the rows of the new primary' holds 0 120
+  check 'no mark is left' test ! -e "$(volume_of 0)/$MAJOR/rewinding"
+}
+
+case_primary_set_back_to_an_old_volume() {
+  diverge
+  set_primary 1
+  force 1/1
+  deliver 1
+  within 30 'promoted by force' is 1 primary
+  insert 1 101 120
+  force ''
+  set_primary 0
+  deliver 1
+  start 0
+  within 30 'the dead one, named primary again, does not start beside the new one' says 'This volume is on timeline 1, but order-db-1 is on timeline 2|order-db-1 runs as primary' "$(message_of 0 bootstrap)"
+  check 'the new one goes on' is 1 primary
+  within 15 'and says why' says 'does not stream from this server' "$(log_of 1 agent)"
+  check 'and takes writes' insert 1 121 130
+  set_primary 1
+  deliver
+  within 90 'set right, the old one comes back as a standby' streams 0 1
+  within 10 'with all rows' holds 0 130
+}
+
+case_primary_flipped() {
+  check 'three members' three
+  start_writer
+  watch_primaries
+  sleep 1
+  local i
+  for i in 1 2 3; do
+    set_primary 1
+    deliver
+    sleep $((i - 1))
+    set_primary 0
+    deliver 0
+    sleep "$i"
+    deliver
+    sleep 1
+  done
+  within 60 'after flips the named one is primary' is 0 primary
+  within 60 'and followed' streams 1 0
+  within 60 'and followed' streams 2 0
+  stop_writer
+  check 'no acknowledged row was lost' nothing_lost 0
+  check 'at no time two primaries' test ! -e "$WORLD/two"
+}
