@@ -79,7 +79,8 @@ fn schedule(text: &str, out: &mut Problems) {
         }
         Ok(schedule) => {
             if let Some(shortest) = schedule.intervals().map(|i| i.shortest).filter(|shortest| *shortest < OFTEN) {
-                let message = format!("backup.schedule {text:?} starts a backup every {shortest} seconds");
+                let every = if shortest == 1 { "second".to_owned() } else { format!("{shortest} seconds") };
+                let message = format!("backup.schedule {text:?} starts a backup every {every}");
                 out.report(Code::FrequentBackups, path, message);
             }
         }

@@ -45,7 +45,12 @@ pub(super) fn load(flags: &InputFlags, output: Option<&Path>, tell: &Tell) -> Lo
     let mut databases = Vec::new();
     let mut skipped = 0;
     let before = loaded.problems.len();
+    // Of a file that is not text only a part is there, and what that part lacks is no problem of the user's.
+    let unread: Vec<usize> = loaded.problems.iter().filter_map(|p| Some(p.place.as_ref()?.source)).collect();
     for (position, source) in loaded.sources[first..].iter().enumerate() {
+        if unread.contains(&(first + position)) {
+            continue;
+        }
         let parsed = input::parse(first + position, source, &schemas, &mut loaded.problems);
         skipped += parsed.skipped;
         databases.extend(parsed.databases);

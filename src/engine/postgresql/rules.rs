@@ -60,10 +60,6 @@ const EXTENSIONS: [&str; 12] = [
 pub(super) fn check(spec: &DatabaseSpec, out: &mut Problems) {
     identifier("database", &spec.database, &DATABASES, out);
     identifier("username", &spec.username, &USERS, out);
-    if spec.username.starts_with("pg_") {
-        let message = format!("the user name {:?} begins with pg_, which the server keeps for itself", spec.username);
-        out.report(Code::InvalidIdentifier, FieldPath::of("spec.username"), message);
-    }
     let least = |field: &str, few: bool, what: &str, out: &mut Problems| {
         if few {
             let message = format!("PostgreSQL needs {what} or more");
@@ -87,20 +83,22 @@ fn memory(spec: &DatabaseSpec) -> Option<u64> {
 }
 
 fn identifier(field: &str, name: &str, taken: &[&str], out: &mut Problems) {
-    let path = FieldPath::of("spec").key(field);
     let letters = name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_');
-    let reason = if name.is_empty() {
-        "is empty".to_owned()
+    let (reason, hint) = if name.is_empty() {
+        ("is empty".to_owned(), "write a name, or remove the field")
     } else if name.len() > NAME_MAX {
-        format!("has {} characters, the server cuts it at {NAME_MAX}", name.len())
+        (format!("has {} characters, the server cuts it at {NAME_MAX}", name.len()), "use a shorter name")
     } else if !letters || !name.starts_with(|c: char| c.is_ascii_lowercase()) {
-        "would need quotes in every client".to_owned()
+        ("would need quotes in every client".to_owned(), Code::InvalidIdentifier.hint())
     } else if taken.contains(&name) {
-        "belongs to the server or to dbrender".to_owned()
+        ("belongs to the server or to dbrender".to_owned(), "choose another name")
+    } else if field == "username" && name.starts_with("pg_") {
+        ("begins with pg_, which the server keeps for itself".to_owned(), "choose another name")
     } else {
         return;
     };
-    out.report(Code::InvalidIdentifier, path, format!("spec.{field} {name:?} {reason}"));
+    let message = format!("spec.{field} {name:?} {reason}");
+    out.push(Problem::new(Code::InvalidIdentifier, FieldPath::of("spec").key(field), message).with_hint(hint));
 }
 
 /// The user's settings, each under the server's own name and in one spelling. What cannot be set is reported and left out.
@@ -208,7 +206,7 @@ impl Setting<'_> {
             return None;
         }
         if let Some((why, instead)) = reserved::reserved(parameter.name) {
-            self.refuse(Code::ReservedParameter, format!("{} is dbrender's own: {why}", parameter.name), instead, out);
+            self.refuse(Code::ReservedParameter, format!("{} cannot be set: {why}", parameter.name), instead, out);
             return None;
         }
         let value = value::read(parameter, self.text)
@@ -217,10 +215,33 @@ impl Setting<'_> {
             Ok(value) => Some((Some(parameter), value)),
             Err(must) => {
                 let message = format!("{} must be {must}; found {:?}", parameter.name, self.text);
-                out.report(Code::InvalidParameter, self.path.clone(), message);
+                let problem = Problem::new(Code::InvalidParameter, self.path.clone(), message);
+                out.push(match self.with_a_known_unit(parameter) {
+                    Some(text) => problem.with_hint(format!("did you mean {text}?")),
+                    None => problem,
+                });
                 None
             }
         }
+    }
+
+    /// The value with the server's own unit, where it has one of Kubernetes or in another letter case.
+    fn with_a_known_unit(&self, parameter: &Parameter) -> Option<String> {
+        let at = self.text.find(|c: char| c.is_ascii_alphabetic())?;
+        let (number, unit) = self.text.split_at(at);
+        let unit = match unit.trim().to_ascii_lowercase().as_str() {
+            "k" | "ki" | "kb" | "kib" => "kB",
+            "m" | "mi" | "mb" | "mib" => "MB",
+            "g" | "gi" | "gb" | "gib" => "GB",
+            "t" | "ti" | "tb" | "tib" => "TB",
+            "sec" | "second" | "seconds" => "s",
+            "minute" | "minutes" => "min",
+            "hour" | "hours" => "h",
+            "day" | "days" => "d",
+            _ => return None,
+        };
+        let text = format!("{}{unit}", number.trim());
+        value::read(parameter, &text).is_ok().then_some(text)
     }
 
     fn refuse(&self, code: Code, message: String, hint: &str, out: &mut Problems) {
@@ -296,7 +317,7 @@ mod tests {
                 Some("DBR361 spec.database spec.database \"postgres\" belongs to the server or to dbrender"),
             ),
             (json!({"username": "replication"}), Some("DBR361 spec.username")),
-            (json!({"username": "pg_me"}), Some("DBR361 spec.username the user name \"pg_me\" begins with pg_")),
+            (json!({"username": "pg_me"}), Some("DBR361 spec.username spec.username \"pg_me\" begins with pg_")),
             (json!({"username": ""}), Some("DBR361 spec.username spec.username \"\" is empty")),
             (json!({"database": "Orders"}), Some("DBR361 spec.database spec.database \"Orders\" would need quotes")),
             (json!({"database": "1a"}), Some("DBR361 ")),
@@ -363,12 +384,12 @@ mod tests {
                 "8192",
                 Err("DBR363 spec.parameters.block_size block_size cannot be set in a configuration file"),
             ),
-            ("port", "5433", Err("DBR363 spec.parameters.port port is dbrender's own")),
+            ("port", "5433", Err("DBR363 spec.parameters.port port cannot be set: clients")),
             (
                 "synchronous_standby_names",
                 "*",
                 Err(
-                    "DBR363 spec.parameters.synchronous_standby_names synchronous_standby_names is dbrender's own: it names members that are there at the moment (set spec.replication)",
+                    "DBR363 spec.parameters.synchronous_standby_names synchronous_standby_names cannot be set: it names members that are there at the moment (set spec.replication)",
                 ),
             ),
             ("fsync", "off", Err("DBR363 ")),
@@ -383,6 +404,20 @@ mod tests {
                 "work_mem",
                 "1kB",
                 Err("DBR364 spec.parameters.work_mem work_mem must be between 64kB and 2147483647kB; found \"1kB\""),
+            ),
+            (
+                "work_mem",
+                "64Mi",
+                Err(
+                    "DBR364 spec.parameters.work_mem work_mem must be a whole number, with one of the units B, kB, MB, GB, TB; without one it counts in kB; found \"64Mi\" (did you mean 64MB?)",
+                ),
+            ),
+            (
+                "statement_timeout",
+                "5 minutes",
+                Err(
+                    "DBR364 spec.parameters.statement_timeout statement_timeout must be a whole number, with one of the units us, ms, s, min, h, d; without one it counts in ms; found \"5 minutes\" (did you mean 5min?)",
+                ),
             ),
             ("jit", "maybe", Err("DBR364 spec.parameters.jit jit must be on or off; found \"maybe\"")),
             ("synchronous_commit", "local_write", Err("DBR364 ")),
