@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 
 use super::exit::EXIT_CODES;
+#[cfg(feature = "cluster")]
+use super::credentials;
 use super::{check, completion, crd, explain, man, render, schema};
 
 /// Order of the parts of a help text: examples come first.
@@ -55,6 +57,8 @@ pub(super) enum Command {
     Render(render::RenderArgs),
     Check(check::CheckArgs),
     Crd(crd::CrdArgs),
+    #[cfg(feature = "cluster")]
+    Credentials(credentials::CredentialsArgs),
     Schema(schema::SchemaArgs),
     Explain(explain::ExplainArgs),
     Completion(completion::CompletionArgs),

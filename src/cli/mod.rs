@@ -4,7 +4,11 @@
 mod args;
 mod check;
 mod completion;
+#[cfg(feature = "cluster")]
+mod connection;
 mod crd;
+#[cfg(feature = "cluster")]
+mod credentials;
 mod exit;
 mod explain;
 mod load;
@@ -39,6 +43,8 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     match &cli.command {
         Command::Render(args) => render::run(args, &tell),
         Command::Check(args) => check::run(args, &tell),
+        #[cfg(feature = "cluster")]
+        Command::Credentials(args) => credentials::run(args, &tell),
         Command::Crd(args) => crd::run(args, &tell),
         Command::Schema(args) => schema::run(args, &tell),
         Command::Explain(args) => explain::run(args, &tell),

@@ -62,6 +62,12 @@ impl Tell {
         Exit::Invalid
     }
 
+    /// Prints why something could not be reached or done.
+    pub(super) fn unreached(&self, reason: &str) -> Exit {
+        self.say(&format!("error: {reason}\n"));
+        Exit::Incomplete
+    }
+
     fn is_colored(&self) -> bool {
         match self.color {
             Color::Always => true,
