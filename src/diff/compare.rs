@@ -1,77 +1,136 @@
 //! Puts desired and live side by side, one Database at a time.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
+use serde_json::Value;
+
+use crate::plan::Credentials;
+use crate::problem::Code;
 use crate::render::Object;
 
-use super::{DatabaseReport, Desired, GapReason, Impact, LiveSet, Notice, ObjectReport, Policy, Report, Status, Summary};
+use super::around::{Around, Index};
+use super::attribution::{Managers, is_autoscaler};
+use super::cause::CauseMaps;
+use super::defaults::fields_of;
+use super::impact::{self, Judged};
+use super::mask::{DatabaseMask, Mask};
+use super::metadata::structured;
+use super::path::{Step, pointer};
+use super::rule::Rule;
+use super::secret::{self, Filled};
+use super::walk::{Found, Walk};
+use super::{
+    Bucket, Change, ChangedBy, DatabaseReport, Desired, Gap, GapReason, Impact, LiveObject, LiveSet, Notice,
+    ObjectReport, Op, Policy, Report, Status, Summary, leftover, profile,
+};
 
 /// A comparison under way. Databases are added one by one, so that their manifests need not all be kept.
-#[derive(Debug)]
 pub struct Comparison<'a> {
-    live: &'a LiveSet,
-    policy: &'a Policy,
-    databases: BTreeMap<(String, String), DatabaseReport>,
+    pub(super) live: &'a LiveSet,
+    pub(super) policy: &'a Policy,
+    pub(super) index: Index<'a>,
+    mask: Mask<'a>,
+    causes: CauseMaps,
+    gaps: BTreeMap<(&'a str, Option<&'a str>), &'a Gap>,
+    broken: BTreeMap<(&'a str, &'a str, &'a str), &'a str>,
+    /// Which live objects have been spoken about.
+    pub(super) seen: Vec<bool>,
+    kinds: BTreeSet<String>,
+    pub(super) databases: BTreeMap<(String, String), DatabaseReport>,
+}
+
+/// What every object of one Database is compared with.
+struct Subject<'s> {
+    desired: &'s Desired<'s>,
+    around: &'s Around<'s>,
+    mask: DatabaseMask<'s>,
 }
 
 impl<'a> Comparison<'a> {
     /// Begins.
     #[must_use]
     pub fn new(live: &'a LiveSet, policy: &'a Policy) -> Comparison<'a> {
-        Comparison { live, policy, databases: BTreeMap::new() }
+        Comparison {
+            live,
+            policy,
+            index: Index::new(&live.objects),
+            mask: Mask::new(&live.objects),
+            causes: CauseMaps::default(),
+            gaps: live.gaps.iter().map(|gap| ((gap.kind.as_str(), gap.namespace.as_deref()), gap)).collect(),
+            broken: live
+                .broken
+                .iter()
+                .map(|error| ((error.kind.as_str(), error.namespace.as_str(), error.name.as_str()), error.message.as_str()))
+                .collect(),
+            seen: vec![false; live.objects.len()],
+            kinds: BTreeSet::new(),
+            databases: BTreeMap::new(),
+        }
     }
 
     /// Compares one Database.
     pub fn add(&mut self, desired: &Desired<'_>) {
-        let objects: Vec<ObjectReport> = desired.objects.iter().map(|object| self.one(object)).collect();
-        let key = (desired.namespace.to_owned(), desired.name.to_owned());
+        let around = Around::new(desired, &self.index);
+        let secrets = [around.app_secret(), around.admin_secret()];
+        let secrets: Vec<&LiveObject> = secrets
+            .iter()
+            .filter_map(|name| self.index.find("Secret", desired.namespace, name).map(|(_, secret)| secret))
+            .collect();
+        let subject = Subject {
+            desired,
+            around: &around,
+            mask: self.mask.of_database(&secrets, known_facts(desired)),
+        };
+        let mut objects = Vec::with_capacity(desired.objects.len() + around.claims.len());
+        for object in desired.objects {
+            if !self.kinds.contains(&object.kind) {
+                self.kinds.insert(object.kind.clone());
+            }
+            let found = self.index.find(&object.kind, &object.namespace, &object.name);
+            objects.push(match found {
+                Some((place, live)) => {
+                    self.seen[place] = true;
+                    compared(self.policy, object, live, &subject)
+                }
+                None => unseen(self.policy, &self.gaps, &self.broken, object, &subject),
+            });
+        }
+        for (place, report) in existing_secrets(self.policy, &self.gaps, &self.broken, &self.index, &subject) {
+            if let Some(place) = place {
+                self.seen[place] = true;
+            }
+            objects.push(report);
+        }
+        for claim in &around.claims {
+            self.seen[claim.place] = true;
+            objects.push(leftover::member_claim(claim, &around));
+        }
+        for (place, live) in self.index.of_database(desired.namespace, desired.name) {
+            if !self.seen[place]
+                && let Some(report) = leftover::of_living(live, &around)
+            {
+                self.seen[place] = true;
+                objects.push(report);
+            }
+        }
+        self.causes.name(desired, &mut objects);
         let report = DatabaseReport {
             namespace: desired.namespace.to_owned(),
             name: desired.name.to_owned(),
-            engine: desired.plan.map(|plan| plan.engine.as_str().to_owned()).unwrap_or_default(),
-            impact: objects.iter().map(|object| object.impact).max().unwrap_or_default(),
+            engine: around.engine_word().to_owned(),
+            impact: worst(&objects),
             origin: desired.origin.cloned(),
             objects,
         };
-        self.databases.insert(key, report);
+        self.databases.insert((report.namespace.clone(), report.name.clone()), report);
     }
 
-    fn one(&self, object: &Object) -> ObjectReport {
-        let is = |kind: &str, namespace: &str, name: &str| {
-            kind == object.kind && namespace == object.namespace && name == object.name
-        };
-        let found = self.live.objects.iter().any(|live| is(&live.kind, &live.namespace, &live.name));
-        let gap = self.live.gaps.iter().find(|gap| {
-            gap.kind == object.kind && gap.namespace.as_ref().is_none_or(|namespace| *namespace == object.namespace)
-        });
-        let (status, reason) = match (found, gap) {
-            (true, _) => (Status::Error, "fields are not compared yet".to_owned()),
-            (false, Some(gap)) => match gap.reason {
-                GapReason::Forbidden => (Status::Forbidden, gap.message.clone()),
-                GapReason::Error => (Status::Error, gap.message.clone()),
-                GapReason::NotFound => (Status::Missing, gap.message.clone()),
-                GapReason::Skipped => (Status::Skipped, gap.message.clone()),
-            },
-            (false, None) if object.kind == "Secret" && !self.policy.secrets_read => (Status::Skipped, String::new()),
-            (false, None) => (Status::Missing, String::new()),
-        };
-        ObjectReport {
-            api_version: object.api_version.clone(),
-            kind: object.kind.clone(),
-            namespace: object.namespace.clone(),
-            name: object.name.clone(),
-            status,
-            reason: Cow::Owned(reason),
-            impact: Impact::None,
-            procedure: Vec::new(),
-            changes: Vec::new(),
-        }
-    }
-
-    /// The report, with notices of the caller's: what was wrong with the input, and what it has to say about the source.
+    /// The report, with notices of the caller's: what was wrong with the input, and what there is to say about the source.
     #[must_use]
-    pub fn finish(self, notices: Vec<Notice>) -> Report {
+    pub fn finish(mut self, mut notices: Vec<Notice>) -> Report {
+        leftover::of_gone(&mut self);
+        self.tell_gaps(&mut notices);
         let databases: Vec<DatabaseReport> = self.databases.into_values().collect();
         let mut summary = Summary::default();
         databases.iter().flat_map(|database| &database.objects).for_each(|object| summary.count(object.status));
@@ -84,4 +143,277 @@ impl<'a> Comparison<'a> {
             databases,
         }
     }
+
+    /// One notice for what could not be read. A gap makes the answer incomplete even where nothing rendered falls into
+    /// it, because an orphan may.
+    fn tell_gaps(&self, notices: &mut Vec<Notice>) {
+        for gap in &self.live.gaps {
+            let code = match gap.reason {
+                // Whether volumes can grow is worth a word in a reason, and no more.
+                _ if gap.kind == "StorageClass" => continue,
+                GapReason::Skipped => continue,
+                GapReason::NotFound if gap.namespace.is_none() && !self.kinds.contains(&gap.kind) => continue,
+                GapReason::NotFound => Code::NoSuchKind,
+                GapReason::Forbidden => Code::NotAllowedToRead,
+                GapReason::Error => Code::CannotRead,
+            };
+            let subject = match &gap.namespace {
+                Some(namespace) => format!("{} in namespace {namespace}", gap.kind),
+                None => format!("{} in every namespace", gap.kind),
+            };
+            notices.push(notice(code, subject, self.mask.sentence(&gap.message)));
+        }
+        for error in &self.live.broken {
+            let subject = format!("{} {}/{}", error.kind, error.namespace, error.name);
+            notices.push(notice(Code::UnreadableObject, subject, error.message.clone()));
+        }
+    }
+}
+
+fn notice(code: Code, subject: String, message: String) -> Notice {
+    Notice {
+        code: code.id().into(),
+        severity: code.severity().as_str().into(),
+        subject: Some(subject),
+        path: None,
+        message,
+        hint: code.hint().to_owned(),
+        origin: None,
+    }
+}
+
+/// The worst class of what differs.
+pub(super) fn worst(objects: &[ObjectReport]) -> Impact {
+    objects.iter().filter(|object| object.status.differs()).map(|object| object.impact).max().unwrap_or_default()
+}
+
+/// Texts that stand in the Secrets and are no secrets.
+fn known_facts(desired: &Desired<'_>) -> BTreeSet<Vec<u8>> {
+    let mut known: BTreeSet<Vec<u8>> = desired.plan.map(|plan| {
+        [&plan.database, &plan.username, &plan.name, &plan.namespace].into_iter().map(|text| text.clone().into_bytes()).collect()
+    }).unwrap_or_default();
+    if desired.plan.is_some() {
+        for object in desired.objects.iter().filter(|object| object.kind == "Secret") {
+            known.extend(secret::rendered_data(&object.value).into_values());
+        }
+    }
+    known
+}
+
+pub(super) fn empty_report(object: (&str, &str, &str, &str), status: Status) -> ObjectReport {
+    let (api_version, kind, namespace, name) = object;
+    ObjectReport {
+        api_version: api_version.to_owned(),
+        kind: kind.to_owned(),
+        namespace: namespace.to_owned(),
+        name: name.to_owned(),
+        status,
+        reason: Cow::Borrowed(""),
+        impact: Impact::None,
+        procedure: Vec::new(),
+        changes: Vec::new(),
+    }
+}
+
+type Gaps<'a> = BTreeMap<(&'a str, Option<&'a str>), &'a Gap>;
+type Broken<'a> = BTreeMap<(&'a str, &'a str, &'a str), &'a str>;
+
+/// An object that was not found: missing only if it was looked for.
+fn unseen(policy: &Policy, gaps: &Gaps<'_>, broken: &Broken<'_>, object: &Object, subject: &Subject<'_>) -> ObjectReport {
+    let Object { api_version, kind, namespace, name, .. } = object;
+    let mut report = empty_report((api_version, kind, namespace, name), Status::Missing);
+    match why_unseen(policy, gaps, broken, kind, namespace, name) {
+        Some((status, reason)) if status != Status::Missing => {
+            report.status = status;
+            report.reason = reason;
+        }
+        why => {
+            let Judged { impact, reason, commands } = impact::of_missing(object, subject.around);
+            report.impact = impact;
+            report.reason = why.map_or(reason, |(_, why)| why);
+            report.procedure = commands;
+        }
+    }
+    report
+}
+
+fn why_unseen(
+    policy: &Policy,
+    gaps: &Gaps<'_>,
+    broken: &Broken<'_>,
+    kind: &str,
+    namespace: &str,
+    name: &str,
+) -> Option<(Status, Cow<'static, str>)> {
+    if let Some(message) = broken.get(&(kind, namespace, name)) {
+        return Some((Status::Error, Cow::Owned((*message).to_owned())));
+    }
+    if kind == "Secret" && !policy.secrets_read {
+        return Some((Status::Skipped, Cow::Borrowed("Secrets were not asked for")));
+    }
+    let gap = gaps.get(&(kind, Some(namespace))).or_else(|| gaps.get(&(kind, None)))?;
+    let status = match gap.reason {
+        GapReason::Forbidden => Status::Forbidden,
+        GapReason::Error => Status::Error,
+        GapReason::NotFound => Status::Missing,
+        GapReason::Skipped => Status::Skipped,
+    };
+    Some((status, Cow::Owned(gap.message.clone())))
+}
+
+/// An object that is there.
+fn compared(policy: &Policy, object: &Object, live: &LiveObject, subject: &Subject<'_>) -> ObjectReport {
+    let Object { api_version, kind, namespace, name, value } = object;
+    let around = subject.around;
+    let suffixes = around.engine.map(|engine| engine.run_config_map_suffixes()).unwrap_or_default();
+    let is_store = kind == "ConfigMap"
+        && name.strip_prefix(around.name).and_then(|rest| rest.strip_prefix('-')).is_some_and(|rest| suffixes.contains(&rest));
+    let parsed = if is_store { structured(value, &live.value) } else { Vec::new() };
+
+    let mut walk = Walk::new(kind, policy.kubernetes);
+    let nothing = Value::Null;
+    let part = |object: &'_ Value, name: &str| object.get(name).is_some();
+    walk.metadata(value.get("metadata").unwrap_or(&nothing), live.value.get("metadata").unwrap_or(&nothing));
+    if part(&live.value, "status") {
+        walk.at(Step::Field("status"), |walk| walk.ignore(Rule::Status));
+    }
+    if live.managed_fields.is_some() {
+        walk.at(Step::Field("metadata"), |walk| walk.at(Step::Field("managedFields"), |walk| walk.ignore(Rule::ServerMetadata)));
+    }
+    let mut filled = Filled::Whole;
+    match kind.as_str() {
+        "Secret" => filled = secret::compare(&mut walk, value, live, around),
+        "ConfigMap" if is_store => {
+            let members = around.engine.map(|engine| engine.run_config_map_annotations()).unwrap_or_default();
+            walk.store(members, &parsed);
+        }
+        _ => {}
+    }
+    if let (Some(wanted), Some(have)) = (value.as_object(), live.value.as_object()) {
+        let apart: &[&str] = match kind.as_str() {
+            "Secret" => &["apiVersion", "data", "kind", "metadata", "status", "stringData"],
+            _ => &["apiVersion", "kind", "metadata", "status"],
+        };
+        walk.fields_but(apart, fields_of(kind), wanted, have);
+    }
+
+    let mut report = empty_report((api_version, kind, namespace, name), Status::InSync);
+    report.reason = secret::reason(&filled);
+    let Walk { found, ignored, .. } = walk;
+    if !found.is_empty() {
+        judge(found, live, subject, &mut report);
+    }
+    report.changes.extend(ignored.into_changes());
+    report
+}
+
+/// Says of each difference what it means, who made it, and what decides it.
+fn judge(found: Vec<Found<'_>>, live: &LiveObject, subject: &Subject<'_>, report: &mut ObjectReport) {
+    let managers = Managers::read(live.managed_fields.as_deref());
+    let moved = (report.kind == "StatefulSet").then(|| profile::moved(subject.desired, live)).flatten();
+    for found in found {
+        let Judged { mut impact, mut reason, commands } = impact::of_change(&report.kind, &found, live, subject.around);
+        if let (Some(moved), Impact::RollingRestart, Some(Step::Field("template"))) = (moved, impact, found.steps.get(1)) {
+            (impact, reason) = (Impact::Migration, Cow::Borrowed(moved));
+        }
+        let changed_by = if found.op == Op::Add { None } else { managers.of(&found.steps) };
+        let mut bucket = found.bucket;
+        if is_tracking_label(&found.steps) {
+            match &changed_by {
+                Some(by) if by.manager.starts_with("argocd") => {
+                    (bucket, impact, reason) = (Bucket::Ignored, Impact::None, Rule::TrackingLabel.reason().into());
+                }
+                None if managers.is_empty() => {
+                    (bucket, impact, reason) = (Bucket::Foreign, Impact::None, Rule::TrackingLabel.reason().into());
+                }
+                _ => {}
+            }
+        }
+        let path = pointer(&found.steps);
+        if let Some(by) = &changed_by
+            && path == "/spec/replicas"
+            && report.kind == "StatefulSet"
+        {
+            reason = Cow::Owned(format!("{}; {reason}", scaled_by(by)));
+        }
+        if bucket == Bucket::Drift {
+            report.status = Status::Drifted;
+            report.impact = report.impact.max(impact);
+            for command in commands {
+                report.procedure.retain(|other| *other != command);
+                report.procedure.push(command);
+            }
+        }
+        let (desired, live) = subject.mask.pair(&report.kind, &found.steps, found.desired, found.live);
+        report.changes.push(Change { path, bucket, op: found.op, desired, live, impact, reason, field: None, changed_by, count: 1 });
+    }
+    // Drift first, and of that the worst first; otherwise in the order of the object.
+    report.changes.sort_by(|a, b| (a.bucket as u8).cmp(&(b.bucket as u8)).then(b.impact.cmp(&a.impact)));
+}
+
+/// The label that Argo CD may overwrite to track its objects.
+fn is_tracking_label(steps: &[Step<'_>]) -> bool {
+    matches!(steps, [Step::Field("metadata"), Step::Field("labels"), Step::Field("app.kubernetes.io/instance")])
+}
+
+fn scaled_by(by: &ChangedBy) -> &'static str {
+    if is_autoscaler(by) {
+        "scaled by an autoscaler, which would scale it again: Databases are not scaled by load"
+    } else if by.subresource.as_deref() == Some("scale") {
+        "scaled by hand"
+    } else {
+        "written by hand or by another tool"
+    }
+}
+
+/// Secrets of `spec.credentials`, which somebody else makes: only their keys are looked at.
+fn existing_secrets(
+    policy: &Policy,
+    gaps: &Gaps<'_>,
+    broken: &Broken<'_>,
+    index: &Index<'_>,
+    subject: &Subject<'_>,
+) -> Vec<(Option<usize>, ObjectReport)> {
+    let around = subject.around;
+    let Some(Credentials::Existing { app, admin }) = subject.desired.plan.map(|plan| &plan.credentials) else {
+        return Vec::new();
+    };
+    let names: BTreeSet<&String> = BTreeSet::from([app, admin]);
+    names
+        .into_iter()
+        .map(|name| {
+            let mut report = empty_report(("v1", "Secret", around.namespace, name), Status::InSync);
+            report.reason = Cow::Borrowed("made by somebody else; only its keys are looked at");
+            let Some((place, live)) = index.find("Secret", around.namespace, name) else {
+                let (status, reason) = why_unseen(policy, gaps, broken, "Secret", around.namespace, name).unwrap_or((
+                    Status::Missing,
+                    Cow::Borrowed("somebody else has to make it: pods do not start without it"),
+                ));
+                report.impact = if status == Status::Missing { Impact::DataRisk } else { Impact::None };
+                report.status = status;
+                report.reason = reason;
+                return (None, report);
+            };
+            for key in secret::required_keys(around, name) {
+                if live.secret.get(key).is_some_and(|value| !value.reveal().is_empty()) {
+                    continue;
+                }
+                report.status = Status::Drifted;
+                report.impact = Impact::DataRisk;
+                report.changes.push(Change {
+                    path: pointer(&[Step::Field("data"), Step::Field(key)]),
+                    bucket: Bucket::Drift,
+                    op: Op::Add,
+                    desired: super::HIDDEN.into(),
+                    live: Value::Null,
+                    impact: Impact::DataRisk,
+                    reason: "whoever makes this Secret has to add the key: pods do not start without it".into(),
+                    field: Some("spec.credentials"),
+                    changed_by: None,
+                    count: 1,
+                });
+            }
+            (Some(place), report)
+        })
+        .collect()
 }

@@ -3,14 +3,31 @@
 //! A function of values. It knows the closed set of fields that we render, how the API server fills in the rest, and
 //! nothing of any engine.
 
+mod around;
+mod attribution;
+mod cause;
 mod compare;
+mod defaults;
 mod hidden;
+mod impact;
 mod kind;
+mod leftover;
 mod live;
 mod live_json;
+mod mask;
+mod metadata;
+mod path;
+mod profile;
 mod report;
+mod rule;
+mod secret;
+mod stateful_set;
+#[cfg(test)]
+mod tests;
+mod walk;
 
 pub use compare::Comparison;
+pub use defaults::{Default, as_stored, defaults};
 pub use hidden::Hidden;
 pub use kind::{KINDS, Kind, STORAGE_CLASS};
 pub use live::{Gap, GapReason, HIDDEN, LiveError, LiveObject, LiveSet, Read, Stopped};

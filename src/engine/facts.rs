@@ -231,6 +231,15 @@ pub struct AccessRule {
     pub verbs: &'static [&'static str],
 }
 
+/// What becomes of the data when a server of one version is put in place of another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum VersionMove {
+    /// The server starts on the files that are there. What there is to say about it, or nothing.
+    Restart(&'static str),
+    /// The server does not start on them; what has to be done instead.
+    Migration(&'static str),
+}
+
 /// A value of the role label.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {

@@ -9,7 +9,7 @@ mod postgresql;
 pub use catalog::{Edition, ImageOf, NEWEST_EDITION, Release, helper_image, rclone_image};
 pub use facts::{
     AccessRule, Container, EnvVar, Facts, FileMode, Image, Mount, Port, Probe, ProbeAction, Role, RoleSelector,
-    RunConfigMap, Size, StoredKey, Task, Volume, VolumeSource, uri_part,
+    RunConfigMap, Size, StoredKey, Task, Volume, VersionMove, VolumeSource, uri_part,
 };
 
 use std::collections::BTreeMap;
@@ -59,6 +59,12 @@ pub trait Engine: Sync {
 
     /// Ends of the names of ConfigMaps that members use as their store, in any profile. Their names are taken.
     fn run_config_map_suffixes(&self) -> &'static [&'static str];
+
+    /// Annotations that members write on these ConfigMaps at run time.
+    fn run_config_map_annotations(&self) -> &'static [&'static str];
+
+    /// What it takes to go from one exact version to another.
+    fn version_move(&self, from: &str, to: &str) -> VersionMove;
 
     /// What runs in the pods, the backup and the restore of this Database.
     fn facts(&self, plan: &Plan) -> Facts;

@@ -20,6 +20,10 @@ pub const ROLE_LABEL: &str = "app.example.com/role";
 pub const MANAGED_BY_LABEL: &str = "app.kubernetes.io/managed-by";
 /// Which part of the Database an object belongs to; keeps backup pods out of the server's selectors.
 pub const COMPONENT_LABEL: &str = "app.kubernetes.io/component";
+/// The engine.
+pub const NAME_LABEL: &str = "app.kubernetes.io/name";
+/// Exact version of the engine, on the StatefulSet alone.
+pub const VERSION_LABEL: &str = "app.kubernetes.io/version";
 /// Hash of the settings that need a restart: the pod template's one annotation.
 pub const RESTART_HASH_ANNOTATION: &str = "app.example.com/restart-hash";
 
@@ -97,7 +101,7 @@ pub(super) fn pod_labels(input: &Input<'_>, component: Component) -> BTreeMap<St
     let mut all = selector_labels(input, component);
     all.extend(labels([
         ("app.kubernetes.io/instance", input.plan.name.as_str()),
-        ("app.kubernetes.io/name", input.plan.engine.as_str()),
+        (NAME_LABEL, input.plan.engine.as_str()),
         (MANAGED_BY_LABEL, "dbrender"),
     ]));
     all

@@ -21,7 +21,10 @@ mod stateful_set;
 
 pub use credentials::{admin_secret_name, app_secret_name};
 pub use manifest_set::{ExternalSecret, ManifestSet, Object, PodMonitor};
-pub use metadata::{COMPONENT_LABEL, DATABASE_LABEL, MANAGED_BY_LABEL, RESTART_HASH_ANNOTATION, ROLE_LABEL, names_of};
+pub use metadata::{
+    COMPONENT_LABEL, DATABASE_LABEL, MANAGED_BY_LABEL, NAME_LABEL, RESTART_HASH_ANNOTATION, ROLE_LABEL, VERSION_LABEL,
+    names_of,
+};
 
 use crate::engine::{self, Engine, Facts};
 use crate::plan::Plan;

@@ -12,7 +12,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use super::Input;
 use super::claim::build_claim_template;
 use super::metadata::{
-    Component, RESTART_HASH_ANNOTATION, annotate, confirm, labels, metadata, named, pod_labels, restart_hash, selector,
+    Component, RESTART_HASH_ANNOTATION, VERSION_LABEL, annotate, confirm, labels, metadata, named, pod_labels, restart_hash, selector,
 };
 use super::pod::build_pod_spec;
 
@@ -25,7 +25,7 @@ pub(super) fn build_stateful_set(input: &Input<'_>) -> StatefulSet {
     metadata
         .labels
         .get_or_insert_default()
-        .extend(labels([("app.kubernetes.io/version", plan.version.exact.as_str())]));
+        .extend(labels([(VERSION_LABEL, plan.version.exact.as_str())]));
     StatefulSet {
         metadata,
         spec: Some(StatefulSetSpec {

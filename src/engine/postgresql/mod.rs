@@ -14,7 +14,7 @@ mod value;
 use std::collections::BTreeMap;
 
 use crate::api::{DatabaseSpec, EngineName};
-use crate::engine::{Engine, Facts, Release, RoleSelector, RunConfigMap, StoredKey, uri_part};
+use crate::engine::{Engine, Facts, Release, RoleSelector, RunConfigMap, StoredKey, VersionMove, uri_part};
 use crate::plan::{Plan, Profile};
 use crate::problem::Problems;
 
@@ -89,6 +89,29 @@ impl Engine for PostgreSql {
 
     fn run_config_map_suffixes(&self) -> &'static [&'static str] {
         &["patroni-config", "patroni-failover", "patroni-leader", "patroni-sync"]
+    }
+
+    /// Patroni 4.1, `dcs/kubernetes.py`: its lock, its history, a failover that was asked for, and who is synchronous.
+    fn run_config_map_annotations(&self) -> &'static [&'static str] {
+        &[
+            "acquireTime", "failsafe", "history", "initialize", "leader", "member", "optime", "quorum", "renewTime",
+            "retain_slots", "scheduled_at", "slots", "sync_standby", "transitions", "ttl",
+        ]
+    }
+
+    fn version_move(&self, from: &str, to: &str) -> VersionMove {
+        let numbers = |version: &str| version.split('.').map(|part| part.parse().unwrap_or(0)).collect::<Vec<u32>>();
+        let (old, new) = (numbers(from), numbers(to));
+        match (old.first() == new.first(), new < old) {
+            (false, false) => VersionMove::Migration(
+                "another major version cannot read these files: make a new Database of that version and restore a backup into it",
+            ),
+            (false, true) => VersionMove::Migration(
+                "an older major version cannot read these files: only a dump can be taken back",
+            ),
+            (true, true) => VersionMove::Restart("an older minor of the same major version; what it mended is broken again"),
+            (true, false) => VersionMove::Restart(""),
+        }
     }
 
     fn facts(&self, plan: &Plan) -> Facts {

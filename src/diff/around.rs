@@ -1,0 +1,185 @@
+//! What is known about the rest of a Database while one of its objects is judged.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use crate::engine::{self, Engine};
+use crate::plan::Plan;
+use crate::render::{DATABASE_LABEL, NAME_LABEL, Object, admin_secret_name, app_secret_name};
+
+use super::{Desired, LiveObject};
+
+/// The live objects by kind, namespace and name, and by the Database whose label they carry.
+pub(super) struct Index<'a> {
+    by_name: BTreeMap<(&'a str, &'a str, &'a str), usize>,
+    by_database: BTreeMap<(&'a str, &'a str), Vec<usize>>,
+    objects: &'a [LiveObject],
+}
+
+impl<'a> Index<'a> {
+    pub(super) fn new(objects: &'a [LiveObject]) -> Index<'a> {
+        let mut index = Index { by_name: BTreeMap::new(), by_database: BTreeMap::new(), objects };
+        for (place, object) in objects.iter().enumerate() {
+            index.by_name.entry((&object.kind, &object.namespace, &object.name)).or_insert(place);
+            if let Some(database) = label(object, DATABASE_LABEL) {
+                index.by_database.entry((&object.namespace, database)).or_default().push(place);
+            }
+        }
+        index
+    }
+
+    pub(super) fn find(&self, kind: &str, namespace: &str, name: &str) -> Option<(usize, &'a LiveObject)> {
+        let place = *self.by_name.get(&(kind, namespace, name))?;
+        self.objects.get(place).map(|object| (place, object))
+    }
+
+    /// Objects with the label of a Database.
+    pub(super) fn of_database(&self, namespace: &str, name: &str) -> Vec<(usize, &'a LiveObject)> {
+        let places = self.by_database.get(&(namespace, name)).map(Vec::as_slice).unwrap_or_default();
+        places.iter().filter_map(|&place| self.objects.get(place).map(|object| (place, object))).collect()
+    }
+
+    /// Every Database of which anything is there.
+    pub(super) fn databases(&self) -> impl Iterator<Item = (&'a str, &'a str)> {
+        self.by_database.keys().copied()
+    }
+
+    /// Whether volumes of a class can grow. `None`: the class could not be read.
+    pub(super) fn can_grow(&self, class: &str) -> Option<bool> {
+        let (_, object) = self.find("StorageClass", "", class)?;
+        Some(object.value.get("allowVolumeExpansion").and_then(Value::as_bool).unwrap_or(false))
+    }
+}
+
+/// A label of a live object.
+pub(super) fn label<'a>(object: &'a LiveObject, name: &str) -> Option<&'a str> {
+    object.value.get("metadata")?.get("labels")?.get(name)?.as_str()
+}
+
+/// The claim of one member.
+#[derive(Clone, Copy)]
+pub(super) struct Claim<'a> {
+    /// Name of the claim template.
+    pub(super) template: &'a str,
+    pub(super) ordinal: i64,
+    pub(super) live: &'a LiveObject,
+    pub(super) place: usize,
+}
+
+/// One Database.
+pub(super) struct Around<'a> {
+    pub(super) namespace: &'a str,
+    pub(super) name: &'a str,
+    pub(super) plan: Option<&'a Plan>,
+    pub(super) engine: Option<&'static dyn Engine>,
+    pub(super) index: &'a Index<'a>,
+    /// The members, as rendered and as they are.
+    pub(super) wanted_set: Option<&'a Value>,
+    pub(super) live_set: Option<&'a LiveObject>,
+    /// By ordinal.
+    pub(super) claims: Vec<Claim<'a>>,
+    /// Whether a Job that fills passwords has come to its end.
+    filled_by_job: bool,
+}
+
+impl<'a> Around<'a> {
+    pub(super) fn new(desired: &Desired<'a>, index: &'a Index<'a>) -> Around<'a> {
+        let wanted = desired.objects.iter().find(|object| object.kind == "StatefulSet");
+        let engine_word = wanted.and_then(|object| text(&object.value, "/metadata/labels/app.kubernetes.io~1name"));
+        let engine = match desired.plan {
+            Some(plan) => engine::by_name(plan.engine),
+            None => engine::ALL.iter().copied().find(|engine| Some(engine.name().as_str()) == engine_word),
+        };
+        let live_set = wanted.and_then(|object| index.find("StatefulSet", &object.namespace, &object.name)).map(|(_, live)| live);
+        let (namespace, name) = (desired.namespace, desired.name);
+        let job = format!("{name}-credentials-");
+        let filled_by_job = index.of_database(namespace, name).into_iter().any(|(_, object)| {
+            object.kind == "Job" && object.name.starts_with(&job) && is_complete(&object.value)
+        });
+        let mut claims = wanted.map(|set| claims_of(set, index, namespace, name)).unwrap_or_default();
+        claims.sort_by_key(|claim| (claim.ordinal, claim.place));
+        Around {
+            namespace,
+            name,
+            plan: desired.plan,
+            engine,
+            index,
+            wanted_set: wanted.map(|object| &object.value),
+            live_set,
+            claims,
+            filled_by_job,
+        }
+    }
+
+    /// Replicas that are wanted.
+    pub(super) fn replicas(&self) -> i64 {
+        self.wanted_set.and_then(|set| set.pointer("/spec/replicas")).and_then(Value::as_i64).unwrap_or(1)
+    }
+
+    /// Members that the Database has, hibernating or not: their claims are in use.
+    pub(super) fn members(&self) -> i64 {
+        self.plan.map_or_else(|| self.replicas(), |plan| i64::from(plan.replicas))
+    }
+
+    /// Whether members are ready: they have had their passwords then.
+    pub(super) fn is_running(&self) -> bool {
+        let ready = self.live_set.and_then(|set| set.value.pointer("/status/readyReplicas")).and_then(Value::as_i64);
+        ready.is_some_and(|ready| ready > 0)
+    }
+
+    /// Whether the passwords have been filled at some time.
+    pub(super) fn was_filled(&self) -> bool {
+        self.filled_by_job || self.is_running()
+    }
+
+    /// Secret for applications.
+    pub(super) fn app_secret(&self) -> String {
+        self.plan.map_or_else(|| format!("{}-app", self.name), app_secret_name)
+    }
+
+    /// Secret for the server's own users.
+    pub(super) fn admin_secret(&self) -> String {
+        self.plan.map_or_else(|| format!("{}-admin", self.name), admin_secret_name)
+    }
+
+    /// Engine as users write it.
+    pub(super) fn engine_word(&self) -> &'a str {
+        match (self.engine, self.plan) {
+            (Some(engine), _) => engine.name().as_str(),
+            (None, Some(plan)) => plan.engine.as_str(),
+            (None, None) => self.wanted_set.and_then(|set| text(set, "/metadata/labels/app.kubernetes.io~1name")).unwrap_or_default(),
+        }
+    }
+}
+
+/// Claims that Kubernetes has made from the templates of a StatefulSet: `<template>-<set>-<ordinal>`.
+fn claims_of<'a>(set: &'a Object, index: &'a Index<'a>, namespace: &str, database: &str) -> Vec<Claim<'a>> {
+    let templates = set.value.pointer("/spec/volumeClaimTemplates").and_then(Value::as_array);
+    let names: Vec<&'a str> = templates.into_iter().flatten().filter_map(|template| text(template, "/metadata/name")).collect();
+    let claim = |(place, live): (usize, &'a LiveObject)| {
+        let (head, ordinal) = live.name.rsplit_once('-')?;
+        let ordinal = ordinal.parse().ok()?;
+        let template = head.strip_suffix(set.name.as_str())?.strip_suffix('-')?;
+        let template = names.iter().find(|name| **name == template)?;
+        Some(Claim { template, ordinal, live, place })
+    };
+    index.of_database(namespace, database).into_iter().filter(|(_, live)| live.kind == "PersistentVolumeClaim").filter_map(claim).collect()
+}
+
+fn text<'v>(value: &'v Value, pointer: &str) -> Option<&'v str> {
+    value.pointer(pointer).and_then(Value::as_str)
+}
+
+fn is_complete(job: &Value) -> bool {
+    let conditions = job.pointer("/status/conditions").and_then(Value::as_array);
+    conditions.into_iter().flatten().any(|condition| {
+        condition.get("type").and_then(Value::as_str) == Some("Complete")
+            && condition.get("status").and_then(Value::as_str) == Some("True")
+    })
+}
+
+/// Engine word that a live object carries.
+pub(super) fn engine_label(object: &LiveObject) -> Option<&str> {
+    label(object, NAME_LABEL)
+}
