@@ -7,7 +7,6 @@
 use std::collections::BTreeMap;
 
 use crate::api::{DeletionPolicy, EngineName, LabelSelector, Quantity, Replication, ServiceType, Toleration};
-use crate::engine;
 use crate::plan::{Access, Credentials, Destination, Monitoring, Plan, Profile, Restore};
 use crate::render::{Object, render};
 
@@ -238,12 +237,17 @@ fn turned(plan: &Plan) -> Causes {
     for lever in LEVERS {
         let mut other = plan.clone();
         (lever.turn)(&mut other);
-        if lever.field == "spec.failover" && engine::by_name(plan.engine).is_none_or(|engine| !engine.has_profile(other.profile)) {
+        if lever.field == "spec.failover" && !has_both_profiles(plan) {
             continue;
         }
         collect(&rendered, &render(&other).objects(), plan, lever.field, &mut causes);
     }
     causes
+}
+
+/// An engine that always elects has one profile alone.
+pub(super) fn has_both_profiles(plan: &Plan) -> bool {
+    plan.engine.has_manual_failover()
 }
 
 fn between(plan: &Plan, base: &Plan) -> Causes {

@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use crate::engine;
 use crate::plan::{Plan, Profile};
 
+use super::cause::has_both_profiles;
 use super::{Desired, LiveObject};
 
 /// What a move between profiles is called, when the members in the cluster run the other one.
@@ -30,13 +30,12 @@ pub(super) fn moved(desired: &Desired<'_>, live_set: &LiveObject) -> Option<&'st
 /// The profile that the live pod template was rendered for: the one whose peculiarities it shows. The engine says what
 /// those are, by rendering both.
 fn profile_of(plan: &Plan, live_set: &LiveObject) -> Option<Profile> {
-    let engine = engine::by_name(plan.engine)?;
     let mut other = plan.clone();
     other.profile = match plan.profile {
         Profile::Automatic => Profile::Manual,
         Profile::Manual => Profile::Automatic,
     };
-    if !engine.has_profile(other.profile) {
+    if !has_both_profiles(plan) {
         return None;
     }
     let live = live_marks(live_set.value.pointer("/spec/template/spec")?);
