@@ -2,6 +2,7 @@
 # shellcheck disable=SC2154,SC2034  # names are shared with the files that this one is sourced with
 # Automatic: the agent's turn. Patroni leads; this reloads it, restarts what it reports as pending, and helps a stale replica.
 # Sourced by agent.sh.
+# shellcheck source-path=SCRIPTDIR source=patroni.sh
 . "$scripts/patroni.sh"
 
 pace=2
