@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 
-use super::exit::EXIT_CODES;
 #[cfg(feature = "cluster")]
 use super::credentials;
+use super::exit::EXIT_CODES;
 use super::{check, completion, crd, explain, man, render, schema};
 
 /// Order of the parts of a help text: examples come first.

@@ -73,8 +73,10 @@ pub(super) fn summary(loaded: &Loaded) -> String {
     if warnings > 0 {
         parts.push(count(warnings, "warning"));
     }
-    if parts.is_empty() {
-        parts.push("no problems".to_owned());
+    match (errors, parts.is_empty()) {
+        // How many Databases there are is not known when some could not be read.
+        (1.., _) => parts.join(", "),
+        (0, true) => format!("{}: no problems", count(loaded.found, "Database")),
+        (0, false) => format!("{}: {}", count(loaded.found, "Database"), parts.join(", ")),
     }
-    format!("{}: {}", count(loaded.found, "Database"), parts.join(", "))
 }

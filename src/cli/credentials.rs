@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use clap::{Args, Subcommand, ValueEnum};
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::{Args, Subcommand};
 
 use super::args::HELP;
 use super::connection::{ClusterFlags, duration};
@@ -39,8 +40,8 @@ struct FillArgs {
     #[arg(short, long, value_name = "NAME")]
     namespace: String,
     /// Engine of the Database.
-    #[arg(long, value_enum, value_name = "ENGINE")]
-    engine: EngineArg,
+    #[arg(long, value_parser = engines(), value_name = "ENGINE")]
+    engine: EngineName,
     /// Secret for applications.
     #[arg(long, value_name = "NAME")]
     app_secret: String,
@@ -54,20 +55,11 @@ struct FillArgs {
     cluster: ClusterFlags,
 }
 
-/// Engines that this build can fill for.
-#[derive(Clone, Copy, Debug)]
-struct EngineArg(EngineName);
-
-impl ValueEnum for EngineArg {
-    fn value_variants<'a>() -> &'a [Self] {
-        const ALL: [EngineArg; 3] =
-            [EngineArg(EngineName::Postgresql), EngineArg(EngineName::Mysql), EngineArg(EngineName::Mongodb)];
-        &ALL
-    }
-
-    fn to_possible_value(&self) -> Option<clap::builder::PossibleValue> {
-        engine::by_name(self.0).map(|_| clap::builder::PossibleValue::new(self.0.as_str()))
-    }
+/// Reads the name of an engine that this build knows.
+fn engines() -> impl TypedValueParser<Value = EngineName> {
+    let names = || engine::ALL.iter().map(|engine| engine.name());
+    let words = PossibleValuesParser::new(names().map(EngineName::as_str));
+    words.try_map(move |word| names().find(|name| name.as_str() == word).ok_or("this build does not know the engine"))
 }
 
 pub(super) fn run(args: &CredentialsArgs, tell: &Tell) -> Exit {
@@ -81,7 +73,7 @@ pub(super) fn run(args: &CredentialsArgs, tell: &Tell) -> Exit {
 
 /// What was filled, by the names of the keys; or what stood in the way.
 fn fill(args: &FillArgs) -> Result<String, String> {
-    let engine = engine::by_name(args.engine.0).ok_or("this build does not know the engine")?;
+    let engine = engine::by_name(args.engine).ok_or("this build does not know the engine")?;
     let owner = cluster::Owner {
         namespace: args.namespace.clone(),
         app: args.app_secret.clone(),

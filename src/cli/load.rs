@@ -57,7 +57,8 @@ pub(super) fn load(flags: &InputFlags, output: Option<&Path>, tell: &Tell) -> Lo
     }
     tell.detail(|| {
         let read = loaded.sources.len() - first;
-        format!("read {read} of {} files; {skipped} documents of other kinds", inputs.files)
+        let others = count(skipped, "document");
+        format!("read {read} of {}, {others} of other kinds", count(inputs.files, "file"))
     });
     loaded.found = databases.len();
     let unread = loaded.problems.len() > before || loaded.problems.has_errors();

@@ -247,7 +247,10 @@ fn compare(root: &Root, actions: &tree::Actions, loaded: &Loaded, tell: &Tell) -
             Exit::Done
         }
         Exit::Done => {
-            tell.summary("the files are out of date; the same command without --check brings them up to date");
+            tell.summary(match loaded.problems.has_errors() {
+                true => "the files are out of date, and something above keeps them from being written",
+                false => "the files are out of date; the same command without --check brings them up to date",
+            });
             Exit::Differences
         }
         failed => failed,

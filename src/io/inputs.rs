@@ -156,7 +156,6 @@ fn source(name: String, bytes: Option<Vec<u8>>, index: usize) -> Result<Source, 
             if let Some(place) = &mut problem.place {
                 place.span = text.len()..text.len();
             }
-            problem.message = format!("{name}: {}", problem.message);
             Err((Source { name, text }, problem))
         }
     }
