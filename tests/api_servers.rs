@@ -127,59 +127,6 @@ async fn differs(server: &Server, object: &Value) -> Vec<String> {
     found
 }
 
-/// What kubectl makes of the written files is what we print as JSON: no string turns into a number on the way.
-#[test]
-fn kubectl_reads_every_tree_as_the_json_that_we_print() {
-    let kubectl = std::env::var("DBRENDER_KUBECTL").expect("set DBRENDER_KUBECTL to a kubectl of `testbed/build kubectl`");
-    let mut files = 0;
-    for case in folders("render") {
-        let tree = tempfile::tempdir().unwrap();
-        let folder = tree.path().join("tree");
-        let output = run(&case, "production", &["render", "--output-dir", folder.to_str().unwrap()]);
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        let read = Command::new(&kubectl)
-            .args(["annotate", "--local", "-R", "-o", "json", "zz=1", "-f"])
-            .arg(&folder)
-            .output()
-            .unwrap();
-        assert!(read.status.success(), "{}: {}", name_of(&case), String::from_utf8_lossy(&read.stderr));
-        let mut theirs: Vec<Value> = serde_json::Deserializer::from_slice(&read.stdout)
-            .into_iter::<Value>()
-            .map(Result::unwrap)
-            .flat_map(|value| match value["kind"].as_str() {
-                Some("List") => value["items"].as_array().cloned().unwrap_or_default(),
-                _ => vec![value],
-            })
-            .collect();
-        let mut ours = objects(&case, "production", "json");
-        theirs.iter_mut().for_each(without_mark);
-        theirs.sort_by_key(identity);
-        ours.sort_by_key(identity);
-        files += ours.len();
-        assert_eq!(theirs.len(), ours.len(), "{}", name_of(&case));
-        for (theirs, ours) in theirs.iter().zip(&ours) {
-            assert_eq!(theirs, ours, "{}", name_of(&case));
-        }
-    }
-    println!("{files} files read");
-    assert!(files > 500, "only {files} files");
-}
-
-/// Takes away the annotation that made kubectl print the object.
-fn without_mark(object: &mut Value) {
-    let metadata = object["metadata"].as_object_mut().unwrap();
-    if let Some(annotations) = metadata.get_mut("annotations").and_then(Value::as_object_mut) {
-        annotations.remove("zz");
-        if annotations.is_empty() {
-            metadata.remove("annotations");
-        }
-    }
-}
-
-fn identity(object: &Value) -> String {
-    format!("{}/{}", object["kind"], object["metadata"]["name"])
-}
-
 /// Codes whose rule the CustomResourceDefinition holds too. The others need the whole Database or the platform file.
 const SEEN_BY_SERVER: [Code; 10] = [
     Code::UnknownField,
