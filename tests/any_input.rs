@@ -51,7 +51,11 @@ fn damaged(text: &'static str) -> impl Strategy<Value = String> {
         Just(String::new()),
         "[ -~\\n]{0,6}",
         "\\PC{0,4}",
-        proptest::sample::select(vec!["\n", ": ", "- ", "{", "}", "[", "]", "\"", "'", "#", "&a ", "*a", "null", "~", "\t", "16", "-1", "yes", "spec:", "<<: "]).prop_map(str::to_owned),
+        proptest::sample::select(vec![
+            "\n", ": ", "- ", "{", "}", "[", "]", "\"", "'", "#", "&a ", "*a", "null", "~", "\t", "16", "-1", "yes",
+            "spec:", "<<: "
+        ])
+        .prop_map(str::to_owned),
     ];
     proptest::collection::vec((any::<proptest::sample::Index>(), 0..8usize, part), 1..6).prop_map(move |edits| {
         let mut text = text.to_owned();
@@ -98,8 +102,28 @@ fn good(field: &str) -> &'static [&'static str] {
 }
 
 const ODD: &[&str] = &[
-    "shop", "16", "16.15", "10Gi", "0Gi", "500m", "standard", "0 2 * * *", "volume", "latest", "app", "64MB", "on", "1/3", "Exists",
-    "app.example.com/force-primary", "max_connections", "", "y", "1_000", "0x1F", "한국",
+    "shop",
+    "16",
+    "16.15",
+    "10Gi",
+    "0Gi",
+    "500m",
+    "standard",
+    "0 2 * * *",
+    "volume",
+    "latest",
+    "app",
+    "64MB",
+    "on",
+    "1/3",
+    "Exists",
+    "app.example.com/force-primary",
+    "max_connections",
+    "",
+    "y",
+    "1_000",
+    "0x1F",
+    "한국",
 ];
 
 fn text(field: &str) -> BoxedStrategy<String> {
@@ -150,7 +174,11 @@ fn object(field: &str, schema: &'static Value) -> BoxedStrategy<Value> {
             let must = required.is_some_and(|required| required.contains(&json!(key)));
             // These fit few of the others.
             let seldom = ["primary", "bootstrap", "pointInTime"].contains(&key.as_str());
-            let there = if must { Just(true).boxed() } else { proptest::bool::weighted(if seldom { 0.05 } else { 0.5 }).boxed() };
+            let there = if must {
+                Just(true).boxed()
+            } else {
+                proptest::bool::weighted(if seldom { 0.05 } else { 0.5 }).boxed()
+            };
             (Just(key.clone()), there, value(key, field))
         })
         .collect();

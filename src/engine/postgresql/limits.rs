@@ -36,6 +36,7 @@ fn integer(name: &str, value: i64, memory: Option<u64>) -> Result<(), String> {
         "max_stack_depth" if value > STACK_DEPTH_MAX => {
             Err(format!("{STACK_DEPTH_MAX}kB or less, because a container's stack has 8MB"))
         }
+        "io_max_concurrency" if value == 0 => Err("-1, or 1 or more".to_owned()),
         "vacuum_buffer_usage_limit" if value != 0 && value < 128 => Err("0, or 128kB or more".to_owned()),
         "commit_timestamp_buffers"
         | "multixact_member_buffers"

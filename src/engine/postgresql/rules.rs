@@ -40,6 +40,11 @@ const STANDBY_SETTINGS: [&str; 5] = [
     "max_wal_senders",
     "max_worker_processes",
 ];
+/// Settings that each keep room for processes. In 18 autovacuum_worker_slots is one of them; elsewhere it counts nothing.
+const PROCESSES: [&str; 5] =
+    ["max_connections", "max_wal_senders", "max_worker_processes", "autovacuum_max_workers", "autovacuum_worker_slots"];
+/// Processes of a server, less than its own limit by what it needs itself.
+const PROCESSES_MAX: i64 = 262_000;
 /// Extensions of the official image that have settings.
 const EXTENSIONS: [&str; 12] = [
     "auth_delay",
@@ -126,25 +131,29 @@ pub(super) fn parameters(spec: &DatabaseSpec, series: &str, out: &mut Problems) 
             );
         }
     }
-    reserved_connections(&values, series, out);
+    sums(&values, series, out);
     all
 }
 
-/// The server refuses to start when more connections are reserved than there are.
-fn reserved_connections(values: &BTreeMap<&str, i64>, series: &str, out: &mut Problems) {
+/// Sums that the server refuses to start with.
+fn sums(values: &BTreeMap<&str, i64>, series: &str, out: &mut Problems) {
     let of = |name: &str| values.get(name).copied().or_else(|| default(name, series)).unwrap_or(0);
-    let kept = of("superuser_reserved_connections") + of("reserved_connections");
-    let all = of("max_connections");
+    let mut fail = |names: &[&str], message: String, hint: &str| {
+        let name = names.iter().find(|name| values.contains_key(*name)).copied().unwrap_or("max_connections");
+        let path = FieldPath::of("spec.parameters").key(name);
+        out.push(Problem::new(Code::InvalidParameter, path, message).with_hint(hint));
+    };
+    let (kept, all) = (of("superuser_reserved_connections") + of("reserved_connections"), of("max_connections"));
     if kept >= all {
-        let name = ["reserved_connections", "superuser_reserved_connections"]
-            .into_iter()
-            .find(|name| values.contains_key(name))
-            .unwrap_or("max_connections");
+        let names = ["reserved_connections", "superuser_reserved_connections"];
         let message = format!("{kept} connections are reserved and max_connections is {all}");
-        out.push(
-            Problem::new(Code::InvalidParameter, FieldPath::of("spec.parameters").key(name), message)
-                .with_hint("reserve fewer, or raise max_connections"),
-        );
+        fail(&names, message, "reserve fewer, or raise max_connections");
+    }
+    let processes: i64 = PROCESSES.iter().map(|name| of(name)).sum();
+    if processes > PROCESSES_MAX {
+        let message =
+            format!("{} are {processes} together; the server has at most {PROCESSES_MAX}", PROCESSES.join(", "));
+        fail(&PROCESSES, message, "lower one of them");
     }
 }
 
