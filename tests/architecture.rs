@@ -19,7 +19,7 @@ const ROOMS: [(&str, &[&str]); 13] = [
     ("diff", &["api", "problem", "plan", "engine", "render", "yaml"]),
     ("report", &["api", "problem", "yaml", "input", "plan", "engine", "render", "diff"]),
     // ---- below the line ----
-    ("io", &["api", "problem", "yaml", "input"]),
+    ("io", &["api", "problem", "yaml", "input", "diff"]),
     ("cluster", &["api", "problem", "plan", "engine", "render", "diff"]),
     (
         "cli",

@@ -7,7 +7,7 @@ use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 #[cfg(feature = "cluster")]
 use super::credentials;
 use super::exit::EXIT_CODES;
-use super::{check, completion, crd, explain, man, render, schema};
+use super::{check, completion, crd, diff, explain, man, render, schema};
 
 /// Order of the parts of a help text: examples come first.
 pub(super) const HELP: &str = "{about-with-newline}\n{before-help}{usage-heading} {usage}\n\n{all-args}{after-help}";
@@ -56,6 +56,7 @@ pub(super) struct OutputFlags {
 pub(super) enum Command {
     Render(render::RenderArgs),
     Check(check::CheckArgs),
+    Diff(diff::DiffArgs),
     Crd(crd::CrdArgs),
     #[cfg(feature = "cluster")]
     Credentials(credentials::CredentialsArgs),

@@ -23,7 +23,7 @@ pub(super) enum Exit {
 pub(super) const EXIT_CODES: &str = "\
 Exit codes:
   0  done, or in sync
-  1  differences (--check)
+  1  differences (diff, --check)
   2  bad usage or invalid input; nothing was written
   3  something could not be read or written: the answer is incomplete
   4  refused, because something would be lost";
@@ -33,6 +33,11 @@ impl Exit {
     pub(super) fn of(problems: &Problems) -> Exit {
         let errors = problems.iter().filter(|problem| problem.severity == Severity::Error);
         errors.map(|problem| of_code(problem.code)).max_by_key(|exit| exit.weight()).unwrap_or(Exit::Done)
+    }
+
+    /// The one that weighs more.
+    pub(super) fn or_worse(self, other: Exit) -> Exit {
+        if other.weight() > self.weight() { other } else { self }
     }
 
     const fn weight(self) -> u8 {
@@ -48,7 +53,9 @@ impl Exit {
 
 fn of_code(code: Code) -> Exit {
     match code {
-        Code::Unreadable | Code::Unwritable => Exit::Incomplete,
+        Code::Unreadable | Code::Unwritable | Code::CannotRead | Code::NotAllowedToRead | Code::UnreadableObject => {
+            Exit::Incomplete
+        }
         Code::EditedFile | Code::ForeignFile | Code::ConflictMarker | Code::WouldBeEmpty | Code::BrokenLock => {
             Exit::Refused
         }

@@ -1,6 +1,6 @@
 //! From paths to Plans: what every command does before its own work.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::args::InputFlags;
 use super::tell::Tell;
@@ -20,6 +20,8 @@ pub(super) struct Loaded {
     pub(super) sources: Vec<Source>,
     /// Plans by namespace and name, whatever the order of files: complete only if no problem is an error.
     pub(super) plans: Vec<Plan>,
+    /// What each plan was made from, in the same order. Empty unless it was asked for.
+    pub(super) declared: Vec<Declared>,
     /// Databases that the selector leaves out.
     pub(super) left_out: Vec<Owner>,
     /// Errors and warnings, by place.
@@ -30,15 +32,42 @@ pub(super) struct Loaded {
     pub(super) nothing: Option<Problem>,
 }
 
+/// Which files a run reads.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Files {
+    /// The folder where the search for the platform file begins; the current one when absent.
+    pub(super) here: Option<PathBuf>,
+    /// Files and folders.
+    pub(super) paths: Vec<PathBuf>,
+    /// Platform file, when it is named.
+    pub(super) platform: Option<PathBuf>,
+    /// A folder that is no input.
+    pub(super) output: Option<PathBuf>,
+    /// Whether [`Loaded::declared`] is kept.
+    pub(super) keep_declared: bool,
+}
+
+impl Files {
+    /// Those that the flags name.
+    pub(super) fn of(flags: &InputFlags) -> Files {
+        Files { paths: flags.paths.clone(), platform: flags.platform.clone(), ..Files::default() }
+    }
+}
+
 /// Reads, parses and checks. `output` is a folder that is no input.
 pub(super) fn load(flags: &InputFlags, output: Option<&Path>, tell: &Tell) -> Loaded {
+    load_files(flags, &Files { output: output.map(Path::to_owned), ..Files::of(flags) }, tell)
+}
+
+/// The same for other files than those that the flags name.
+pub(super) fn load_files(flags: &InputFlags, files: &Files, tell: &Tell) -> Loaded {
     let mut loaded = Loaded::default();
     let schemas = Schemas::new();
-    let platform_file = flags.platform.clone().or_else(nearest_platform_file);
+    let platform_file = files.platform.clone().or_else(|| nearest_platform_file(files.here.as_deref()));
     let ground = loaded.ground(flags, platform_file.as_deref(), &schemas, tell);
 
-    let leave_out: Vec<&Path> = output.into_iter().chain(platform_file.as_deref()).collect();
-    let inputs = io::read(&flags.paths, &leave_out, loaded.sources.len(), &mut loaded.problems);
+    let leave_out: Vec<&Path> = files.output.as_deref().into_iter().chain(platform_file.as_deref()).collect();
+    let inputs = io::read(&files.paths, &leave_out, loaded.sources.len(), &mut loaded.problems);
     let first = loaded.sources.len();
     loaded.sources.extend(inputs.sources);
 
@@ -62,7 +91,7 @@ pub(super) fn load(flags: &InputFlags, output: Option<&Path>, tell: &Tell) -> Lo
     });
     loaded.found = databases.len();
     let unread = loaded.problems.len() > before || loaded.problems.has_errors();
-    loaded.select_and_check(databases, flags, ground.as_ref());
+    loaded.select_and_check(databases, flags, ground.as_ref(), files.keep_declared);
     if loaded.found == 0 && !unread {
         let mut message = format!("no Database was found in {}", count(inputs.files, "file"));
         if skipped > 0 {
@@ -74,11 +103,11 @@ pub(super) fn load(flags: &InputFlags, output: Option<&Path>, tell: &Tell) -> Lo
     loaded
 }
 
-fn nearest_platform_file() -> Option<std::path::PathBuf> {
-    let here = std::env::current_dir().ok()?;
+fn nearest_platform_file(here: Option<&Path>) -> Option<PathBuf> {
+    let here = here.map_or_else(|| std::env::current_dir().ok(), |here| Some(here.to_owned()))?;
     let file = io::find_platform_file(&here)?;
     // Shown as short as it can be: problems name it.
-    Some(file.strip_prefix(&here).map(Path::to_owned).unwrap_or(file))
+    Some(file.strip_prefix(std::env::current_dir().unwrap_or_default()).map(Path::to_owned).unwrap_or(file))
 }
 
 impl Loaded {
@@ -111,7 +140,7 @@ impl Loaded {
         ground
     }
 
-    fn select_and_check(&mut self, databases: Vec<Declared>, flags: &InputFlags, ground: Option<&Ground>) {
+    fn select_and_check(&mut self, databases: Vec<Declared>, flags: &InputFlags, ground: Option<&Ground>, keep: bool) {
         let namespace = flags.namespace.as_deref();
         let mut ready: Vec<(Plan, Declared)> = Vec::new();
         let mut selected = 0;
@@ -143,8 +172,13 @@ impl Loaded {
         let written: Vec<Written<'_>> = ready.iter().map(|(plan, declared)| written(plan, declared)).collect();
         self.problems.extend(check::together(&written));
         drop(written);
-        self.plans = ready.into_iter().map(|(plan, _)| plan).collect();
-        self.plans.sort_by(|a, b| (&a.namespace, &a.name).cmp(&(&b.namespace, &b.name)));
+        ready.sort_by(|(a, _), (b, _)| (&a.namespace, &a.name).cmp(&(&b.namespace, &b.name)));
+        for (plan, declared) in ready {
+            self.plans.push(plan);
+            if keep {
+                self.declared.push(declared);
+            }
+        }
     }
 }
 

@@ -9,6 +9,7 @@ mod connection;
 mod crd;
 #[cfg(feature = "cluster")]
 mod credentials;
+mod diff;
 mod exit;
 mod explain;
 mod load;
@@ -45,6 +46,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Check(args) => check::run(args, &tell),
         #[cfg(feature = "cluster")]
         Command::Credentials(args) => credentials::run(args, &tell),
+        Command::Diff(args) => diff::run(args, &tell),
         Command::Crd(args) => crd::run(args, &tell),
         Command::Schema(args) => schema::run(args, &tell),
         Command::Explain(args) => explain::run(args, &tell),

@@ -68,6 +68,25 @@ impl Tell {
         Exit::Incomplete
     }
 
+    /// Prints what a guard has to say.
+    pub(super) fn problem_line(&self, message: &str) {
+        self.say(&format!("error: {message}\n"));
+    }
+
+    /// Whether more than usual is asked for.
+    pub(super) fn is_verbose(&self) -> bool {
+        self.flags == Level::Verbose
+    }
+
+    /// Whether a result on stdout has colours.
+    pub(super) fn colors_stdout(&self) -> bool {
+        match self.color {
+            Color::Always => true,
+            Color::Never => false,
+            Color::Auto => AutoStream::choice(&std::io::stdout()) != ColorChoice::Never,
+        }
+    }
+
     fn is_colored(&self) -> bool {
         match self.color {
             Color::Always => true,

@@ -8,6 +8,7 @@ mod attribution;
 mod cause;
 mod compare;
 mod defaults;
+mod dump;
 mod hidden;
 mod impact;
 mod kind;
@@ -28,6 +29,7 @@ mod walk;
 
 pub use compare::Comparison;
 pub use defaults::{Default, as_stored, defaults};
+pub use dump::Identities;
 pub use hidden::Hidden;
 pub use kind::{KINDS, Kind, STORAGE_CLASS};
 pub use live::{Gap, GapReason, HIDDEN, LiveError, LiveObject, LiveSet, Read, Stopped};

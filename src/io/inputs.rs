@@ -14,9 +14,9 @@ use crate::problem::{Code, FieldPath, Problem, Problems};
 use crate::yaml::{self, Limits};
 
 /// Endings of the files that are looked at in a folder, as kubectl has them.
-const ENDINGS: [&str; 3] = ["json", "yaml", "yml"];
+pub(super) const ENDINGS: [&str; 3] = ["json", "yaml", "yml"];
 /// The path that stands for standard input.
-const STANDARD_INPUT: &str = "-";
+pub(super) const STANDARD_INPUT: &str = "-";
 
 /// What was read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -57,6 +57,34 @@ pub fn read_file(path: &Path, index: usize) -> Result<Source, Problem> {
     let name = shown(path);
     let bytes = File::open(path).and_then(bounded).map_err(|error| unreadable(&name, &error))?;
     source(name, bytes, index).map_err(|(_, problem)| problem)
+}
+
+/// Reads every file of a folder that could hold manifests, as [`read`] does, whatever is in it; here our own output is
+/// what is asked for.
+pub fn read_manifests(folder: &Path, out: &mut Problems) -> Vec<Source> {
+    let mut sources = Vec::new();
+    for entry in WalkDir::new(folder).sort_by_file_name().into_iter().filter_entry(is_shown) {
+        let file = match entry {
+            Ok(entry) if entry.file_type().is_file() && has_ending(entry.path()) => entry.into_path(),
+            Ok(_) => continue,
+            Err(error) => {
+                let path = shown(error.path().unwrap_or(folder));
+                let error = error.into_io_error().unwrap_or_else(|| io::Error::other("the folder cannot be walked"));
+                out.push(unreadable(&path, &error));
+                continue;
+            }
+        };
+        match read_file(&file, sources.len()) {
+            Ok(source) => sources.push(source),
+            Err(problem) => out.push(problem),
+        }
+    }
+    sources
+}
+
+/// Whether an entry is not hidden. The folder itself was named, so its name does not matter.
+fn is_shown(entry: &walkdir::DirEntry) -> bool {
+    entry.depth() == 0 || !entry.file_name().as_encoded_bytes().starts_with(b".")
 }
 
 struct Reader<'a> {
@@ -243,7 +271,7 @@ impl OwnFiles {
 }
 
 /// A path as the user would write it, with `/` on every system.
-fn shown(path: &Path) -> String {
+pub(super) fn shown(path: &Path) -> String {
     let text = path.to_string_lossy().replace('\\', "/");
     match text.strip_prefix("./") {
         Some(rest) if !rest.is_empty() => rest.to_owned(),
@@ -251,7 +279,7 @@ fn shown(path: &Path) -> String {
     }
 }
 
-fn unreadable(name: &str, error: &io::Error) -> Problem {
+pub(super) fn unreadable(name: &str, error: &io::Error) -> Problem {
     Problem::new(Code::Unreadable, FieldPath::root(), format!("cannot read {name}: {}", reason(error)))
 }
 

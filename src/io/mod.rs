@@ -1,11 +1,15 @@
 //! Files: inputs are read here, and the tree of manifests is written here. Nothing else in the crate touches a disk.
 #![expect(clippy::disallowed_methods, clippy::disallowed_types, reason = "below the line: this is the room of files")]
 
+mod git;
 mod inputs;
+mod live_file;
 mod platform;
 pub mod tree;
 
-pub use inputs::{Inputs, read, read_file};
+pub use git::Commit;
+pub use inputs::{Inputs, read, read_file, read_manifests};
+pub use live_file::read_live_file;
 pub use platform::{PLATFORM_FILE, find_platform_file};
 
 /// What the system says about a failed operation, without its number.

@@ -447,6 +447,26 @@ codes! {
         "Its objects are reported as missing: they cannot be there. A custom resource needs its definition first.",
         "install the operator whose kind it is, or make the namespace"
     }
+    "DBR705" KindNotInDump Warning {
+        "a dump holds not one object of a kind",
+        "A dump does not say which kinds it was made of. What it does not hold is called missing, which is wrong when its kind was left out.",
+        "if kinds were left out, dump again with: kubectl get sa,role,rolebinding,secret,cm,pvc,svc,netpol,pdb,sts,job,cronjob -A -o json"
+    }
+    "DBR706" NotEverywhere Warning {
+        "orphans in other namespaces were not looked for",
+        "Listing a kind in all namespaces is not allowed, so only the namespaces of the Databases were read.",
+        "bind the ClusterRole of `dbrender rbac viewer`, or leave -A out"
+    }
+    "DBR707" UntriedKubernetes Warning {
+        "the server's version of Kubernetes has not been tried",
+        "What the server fills in by itself is known for the tried versions. Another version may fill in more, which then looks like an addition of others, or like drift.",
+        "use a dbrender that knows the version, and --server-dry-run as a second opinion"
+    }
+    "DBR708" ServerDisagrees Warning {
+        "the server would do something else than the comparison says",
+        "With --server-dry-run the API server is asked what an apply would change. It refuses, or its answer and the comparison differ.",
+        "trust the server, and report the difference with both versions"
+    }
 }
 
 #[cfg(test)]

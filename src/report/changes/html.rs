@@ -9,7 +9,7 @@ use crate::diff::{Bucket, Change, DatabaseReport, Impact, Notice, ObjectReport, 
 use crate::report::escape::markup;
 
 use super::shown::{Mark, Shown, shown};
-use super::{Totals, View, changed_by, count, is_notable, notable, thousands, worst_first};
+use super::{Totals, View, changed_by, count, is_notable, notable, thousands, together, worst_first};
 
 const STYLE: &str = include_str!("html.css");
 
@@ -119,10 +119,10 @@ impl Page<'_> {
         self.put(
             "<section aria-labelledby=\"h-problems\">\n<h2 id=\"h-problems\">Problems</h2>\n<ul class=\"notices\">\n",
         );
-        for notice in notices {
+        for (notice, subjects) in together(notices) {
             let _ = write!(self.out, "<li><b>{} {}</b> ", markup(&notice.severity), markup(&notice.code));
-            if let Some(subject) = &notice.subject {
-                let _ = write!(self.out, "<code>{}</code>: ", markup(subject));
+            if !subjects.is_empty() {
+                let _ = write!(self.out, "<code>{}</code>: ", markup(&subjects.join(", ")));
             }
             self.text(&notice.message);
             if !notice.hint.is_empty() {

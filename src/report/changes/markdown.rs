@@ -7,11 +7,13 @@ use crate::diff::{Bucket, Change, DatabaseReport, Impact, Notice, ObjectReport, 
 use crate::report::escape::{markdown_cell, markdown_code, markdown_fence, markdown_text, markup, terminal};
 
 use super::shown::{Mark, Shown, shown};
-use super::{Totals, View, changed_by, count, notable, thousands, worst_first};
+use super::{Totals, View, changed_by, count, first_of, notable, thousands, together, worst_first};
 
 /// First line of the text. Whoever posts it finds the older comment by it and edits that.
 pub const MARKER: &str = "<!-- dbrender diff -->";
 
+/// Most names that a problem lists.
+const NAMES: usize = 6;
 /// Room for the sentence that says what is left out, in UTF-16 units.
 const TAIL: usize = 400;
 
@@ -28,9 +30,10 @@ pub fn markdown(report: &Report, view: &View<'_>, max_length: usize, context: us
     let mut cut = Cut::default();
 
     let floor = page.left() / 4 * 3;
-    for (index, notice) in report.problems.iter().enumerate() {
-        if !page.push_above(&notice_line(notice), floor) {
-            cut.notices = report.problems.len() - index;
+    let notices = together(&report.problems);
+    for (index, (notice, subjects)) in notices.iter().enumerate() {
+        if !page.push_above(&notice_line(notice, subjects), floor) {
+            cut.notices = notices.len() - index;
             break;
         }
     }
@@ -148,8 +151,11 @@ fn shortest(report: &Report, totals: &Totals, max_length: usize) -> String {
         .collect()
 }
 
-fn notice_line(notice: &Notice) -> String {
-    let subject = notice.subject.as_deref().map(|subject| format!("{}: ", markdown_code(subject))).unwrap_or_default();
+fn notice_line(notice: &Notice, subjects: &[&str]) -> String {
+    let subject = match subjects {
+        [] => String::new(),
+        some => format!("{}: ", markdown_code(&first_of(some, NAMES))),
+    };
     let hint = if notice.hint.is_empty() { String::new() } else { format!(" ({})", markdown_text(&notice.hint)) };
     format!("- **{} {}** {subject}{}{hint}\n", notice.severity, notice.code, markdown_text(&notice.message))
 }

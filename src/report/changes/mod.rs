@@ -25,7 +25,9 @@ pub use sarif::sarif;
 pub use text::{TextOptions, text};
 pub use totals::Totals;
 
-use crate::diff::{Change, DatabaseReport, ObjectReport, Origin, Report, Status};
+use std::collections::BTreeMap;
+
+use crate::diff::{Change, DatabaseReport, Notice, ObjectReport, Origin, Report, Status};
 
 /// What a view needs to know beside the report.
 #[derive(Clone, Copy)]
@@ -65,7 +67,47 @@ fn notable(database: &DatabaseReport) -> Vec<&ObjectReport> {
 }
 
 fn is_notable(object: &ObjectReport) -> bool {
-    object.status != Status::InSync || !object.reason.is_empty() || has_foreign(object)
+    object.status != Status::InSync || has_foreign(object)
+}
+
+/// Objects of which nothing is known, by the reason, the first reason first: a server that is away is one reason for all.
+fn unknown_by_reason(database: &DatabaseReport) -> Vec<(&str, Vec<&ObjectReport>)> {
+    let mut groups: Vec<(&str, Vec<&ObjectReport>)> = Vec::new();
+    for object in database.objects.iter().filter(|object| object.status.is_unknown()) {
+        match groups.iter_mut().find(|(reason, _)| *reason == object.reason) {
+            Some((_, objects)) => objects.push(object),
+            None => groups.push((&object.reason, vec![object])),
+        }
+    }
+    groups
+}
+
+/// Notices that say the same of several things, as one: with everything that it is said of.
+fn together(notices: &[Notice]) -> Vec<(&Notice, Vec<&str>)> {
+    let mut groups: Vec<(&Notice, Vec<&str>)> = Vec::new();
+    let mut places: BTreeMap<(&str, &str), usize> = BTreeMap::new();
+    for notice in notices {
+        // What stands at a line of a file is one thing, whatever it says.
+        let known = notice.origin.is_none().then(|| places.get(&(&*notice.code, notice.message.as_str()))).flatten();
+        match known {
+            Some(place) => groups[*place].1.extend(notice.subject.as_deref()),
+            None => {
+                places.insert((&notice.code, &notice.message), groups.len());
+                groups.push((notice, notice.subject.as_deref().into_iter().collect()));
+            }
+        }
+    }
+    groups
+}
+
+/// The first of some names, and how many more there are.
+fn first_of(names: &[&str], most: usize) -> String {
+    let more = names.len().saturating_sub(most);
+    let mut out = names[..names.len() - more].join(", ");
+    if more > 0 {
+        out += &format!(" and {} more", thousands(more as u64));
+    }
+    out
 }
 
 fn has_foreign(object: &ObjectReport) -> bool {

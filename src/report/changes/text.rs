@@ -6,7 +6,12 @@ use crate::diff::{Bucket, Change, DatabaseReport, Impact, Notice, ObjectReport, 
 use crate::report::escape::terminal;
 
 use super::shown::{Mark, Shown, shown};
-use super::{Totals, View, changed_by, count, notable, thousands, worst_first};
+use super::{
+    Totals, View, changed_by, count, first_of, is_notable, notable, thousands, together, unknown_by_reason, worst_first,
+};
+
+/// Most names that are listed one after the other.
+const NAMES: usize = 6;
 
 /// How the text is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,15 +69,16 @@ impl Writer<'_> {
         for database in databases {
             self.database(database);
         }
-        for notice in &report.problems {
-            self.notice(notice);
+        for (notice, subjects) in together(&report.problems) {
+            self.notice(notice, &subjects);
         }
         self.summary(report);
     }
 
     fn has_text(&self, database: &DatabaseReport) -> bool {
-        !notable(database).is_empty()
-            || (self.options.ignored && database.objects.iter().any(|o| !o.changes.is_empty()))
+        // When nothing at all could be read, the problems say why, and a list of everything says no more.
+        let is_blind = self.totals.summary.unknown == self.totals.objects();
+        !is_blind && database.objects.iter().any(|object| is_shown(object, self.options))
     }
 
     fn database(&mut self, database: &DatabaseReport) {
@@ -89,22 +95,31 @@ impl Writer<'_> {
             parts.push((Some(Tone::Quiet), format!("  {}:{}", origin.file, origin.line)));
         }
         self.owned_line(0, &parts);
-        let mut objects = notable(database);
-        if self.options.ignored {
-            objects.extend(
-                database
-                    .objects
-                    .iter()
-                    .filter(|object| {
-                        !object.changes.is_empty() && !objects.iter().any(|shown| std::ptr::eq(*shown, *object))
-                    })
-                    .collect::<Vec<_>>(),
-            );
-        }
-        for object in objects {
+        for object in notable(database).into_iter().filter(|object| !object.status.is_unknown()) {
             self.object(database, object);
         }
+        let options = self.options;
+        for object in database.objects.iter().filter(|object| !is_notable(object) && is_shown(object, options)) {
+            self.object(database, object);
+        }
+        for (reason, objects) in unknown_by_reason(database) {
+            self.unknown(reason, &objects);
+        }
         self.blank();
+    }
+
+    /// Objects of which nothing is known for one reason.
+    fn unknown(&mut self, reason: &str, objects: &[&ObjectReport]) {
+        let names: Vec<String> = objects.iter().map(|object| format!("{} {}", object.kind, object.name)).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let status = objects.first().map(|object| object.status).unwrap_or(Status::Error);
+        self.owned_line(
+            1,
+            &[(Some(Tone::Status(status)), "unknown".to_owned()), (None, format!("  {}", first_of(&names, NAMES)))],
+        );
+        if !reason.is_empty() {
+            self.line(2, &[(None, reason)]);
+        }
     }
 
     fn object(&mut self, database: &DatabaseReport, object: &ObjectReport) {
@@ -219,11 +234,13 @@ impl Writer<'_> {
         }
     }
 
-    fn notice(&mut self, notice: &Notice) {
+    fn notice(&mut self, notice: &Notice, subjects: &[&str]) {
         let tone = if notice.is_error() { Tone::Bad } else { Tone::Class(Impact::RollingRestart) };
         let mut place: Vec<String> =
             notice.origin.iter().map(|o| format!("{}:{}:{}", o.file, o.line, o.column)).collect();
-        place.extend(notice.subject.clone());
+        if !subjects.is_empty() {
+            place.push(first_of(subjects, NAMES));
+        }
         place.extend(notice.path.clone());
         let place = if place.is_empty() { String::new() } else { format!(" ({})", place.join(" ")) };
         let head = format!("{}[{}]", notice.severity, notice.code);
@@ -280,6 +297,10 @@ impl Writer<'_> {
         }
         self.out.push('\n');
     }
+}
+
+fn is_shown(object: &ObjectReport, options: TextOptions) -> bool {
+    is_notable(object) || (options.ignored && !(object.changes.is_empty() && object.reason.is_empty()))
 }
 
 /// Whether two changes would be explained by the same words.

@@ -92,9 +92,10 @@ impl Totals {
             (0, true) => "in sync".to_owned(),
             (0, false) => "incomplete".to_owned(),
             _ => format!(
-                "{} of {} differ, the worst is {}",
-                count(self.databases_differing, "Database"),
-                thousands(self.databases),
+                "{} in {} of {}, the worst is {}",
+                count(report.summary.differences(), "different object"),
+                thousands(self.databases_differing),
+                count(self.databases, "Database"),
                 report.impact
             ),
         }

@@ -10,5 +10,6 @@ mod text;
 
 pub use github::github;
 pub use json::json;
+pub use position::Positions;
 pub use sarif::sarif;
 pub use text::text;

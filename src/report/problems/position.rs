@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use crate::diff::Origin;
 use crate::input::Source;
 use crate::problem::Place;
 
@@ -27,13 +28,15 @@ struct Index<'a> {
 }
 
 /// The texts of a run, each counted once, when it is first asked about.
-pub(super) struct Positions<'a> {
+pub struct Positions<'a> {
     sources: &'a [Source],
     indexes: Vec<Option<Index<'a>>>,
 }
 
 impl<'a> Positions<'a> {
-    pub(super) fn new(sources: &'a [Source]) -> Positions<'a> {
+    /// Of these texts, which are the ones that places count.
+    #[must_use]
+    pub fn new(sources: &'a [Source]) -> Positions<'a> {
         Positions { sources, indexes: sources.iter().map(|_| None).collect() }
     }
 
@@ -44,6 +47,13 @@ impl<'a> Positions<'a> {
         let index = slot.get_or_insert_with(|| Index::new(source));
         let span = clamp(&source.text, &place.span);
         Some((source, index.position(span.start), index.position(span.end)))
+    }
+
+    /// File, line and column of the start of a place. `None`: there is no such source.
+    pub fn origin(&mut self, place: &Place) -> Option<Origin> {
+        let (source, start, _) = self.of(place)?;
+        let number = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
+        Some(Origin { file: source.name.clone(), line: number(start.line), column: number(start.column) })
     }
 
     /// Bytes of the line that holds the start of a place, without its line break and a byte order mark. Known for
