@@ -28,6 +28,10 @@ mount --bind "$POD/tmp" "$root/tmp"
 : > "$root/etc/hosts"
 mount --bind "$WORLD/hosts" "$root/etc/hosts"
 echo 'hosts: files' > "$root/etc/nsswitch.conf"
+if [ -e "$WORLD/serviceaccount" ]; then
+  mkdir -p "$root/run/secrets/kubernetes.io/serviceaccount"
+  mount --bind "$WORLD/serviceaccount" "$root/run/secrets/kubernetes.io/serviceaccount"
+fi
 mount -o remount,ro "$root"
 hostname "$NAME"
 # shellcheck disable=SC2086 # a list of variables

@@ -12,7 +12,7 @@ fresh_database() {
   echo 0 > "$WORLD/config/primary"
   write_settings
   local each
-  for each in replication rewind backup monitor patroni restore; do printf '%s of %s' "$awkward_password" "$each" > "$WORLD/credentials/$each-password"; done
+  for each in replication rewind backup monitor patroni restore; do printf '%s of %s' "${admin_password:-$awkward_password}" "$each" > "$WORLD/credentials/$each-password"; done
   printf '%s' "$awkward_password" > "$WORLD/credentials/app-password"
 }
 
@@ -21,7 +21,7 @@ write_facts() {
   local each
   cat > "$WORLD/config/facts" << END
 DB_NAME='$name'
-NAMESPACE='production'
+NAMESPACE='${namespace:-production}'
 PROFILE='${profile:-manual}'
 MAJOR='${facts_major:-$MAJOR}'
 VERSION='$MAJOR.0'

@@ -97,7 +97,7 @@ keep_running() {
 # live POD: what a kubelet does from the init containers on
 live() {
   local pod=$1 container command
-  for container in setup ${init_containers:-bootstrap}; do
+  for container in setup ${init_containers-bootstrap}; do
     command=/opt/dbrender/$container.sh
     [[ $container != setup ]] || command='/bin/bash /etc/dbrender/scripts/setup.sh'
     # shellcheck disable=SC2086 # a command and its argument

@@ -41,11 +41,6 @@ follow_member_conf() { write_member_conf "$names" && here 'SELECT pg_reload_conf
 turn_primary() {
   local to streaming
   saw_primary "$me"
-  to=$(wanted_primary)
-  if [ "$to" != "$me" ]; then
-    hand_over "$to"
-    return
-  fi
   idle_since='' waiting_since=''
   # a commit waits for one standby while one is there
   streaming=$(here "SELECT string_agg(format('%I', application_name), ', ' ORDER BY application_name) FROM pg_stat_replication
@@ -54,6 +49,11 @@ turn_primary() {
   [ "$REPLICATION" = synchronous ] && [ -n "$streaming" ] && names="ANY 1 ($streaming)"
   follow_member_conf && say "Primary; synchronous standbys: ${names:-none}."
   on_primary
+  to=$(wanted_primary)
+  if [ "$to" != "$me" ]; then
+    hand_over "$to"
+    return
+  fi
   [ "$SECONDS" -ge "$slots_checked" ] && { slots_checked=$((SECONDS + 30)); tidy_slots; watch_for_second_primary "$1"; }
 }
 
@@ -70,14 +70,12 @@ hand_over() {
     read -r role _ _ _ view _ < <(state_of "$1"); then
     if [ "$view" != "$1" ]; then
       say "Handing over to $(member_name "$1") as soon as it has read that it is to be primary."
-      on_primary
       return
     fi
     say "Handing over to $(member_name "$1")."
     here_timeout=600 here CHECKPOINT > /dev/null
   else
     report "The primary is to be $(member_name "$1"), but it does not stream from this server, which therefore goes on; set primary back to $me, or repair that member."
-    on_primary
     return
   fi
   put "$base/handed-to" "$1"

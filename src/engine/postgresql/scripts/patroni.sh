@@ -14,14 +14,23 @@ write_yml() {
   mv -f "$file.new" "$file"
 }
 
+# read_plain_password FILE: Patroni quotes with a driver that fails at characters outside of ASCII.
+read_plain_password() {
+  read_password "$1" || return 1
+  [[ ! $password =~ [^[:print:]] && ${#password} = "$(LC_ALL=C; echo "${#password}")" ]] && return 0
+  password=''
+  complaint="The password in $credentials/$1 has a character that Patroni cannot use: letters, digits and signs of ASCII only."
+  return 1
+}
+
 # write_auth: passwords of Patroni's own three users. Fails with `complaint` and keeps the former file when one is unusable.
 write_auth() {
   local replication rewind rest_api
-  read_password replication-password || return 1
+  read_plain_password replication-password || return 1
   replication=$(yaml_quoted "$password")
-  read_password rewind-password || return 1
+  read_plain_password rewind-password || return 1
   rewind=$(yaml_quoted "$password")
-  read_password patroni-password || return 1
+  read_plain_password patroni-password || return 1
   rest_api=$(yaml_quoted "$password")
   password=''
   write_yml auth.yml "postgresql:
