@@ -27,6 +27,7 @@ recipe_postgresql() {
   sed -i "s/^#listen_addresses = .*/listen_addresses = '*'/" "$root/usr/share/postgresql/$packaged/postgresql.conf.sample"
   if [[ $major == 16 ]]; then server_from_npm "$root"; fi
   chroot "$root" "/usr/lib/postgresql/$major/bin/postgres" --version
+  chroot "$root" "/usr/lib/postgresql/$major/bin/pg_restore" --version
 }
 recipe_postgresql_config() {
   echo "{\"Env\": [\"PATH=$system_path:/usr/lib/postgresql/$1/bin\", \"LANG=C.UTF-8\", \"PG_MAJOR=$1\"], \"Cmd\": [\"postgres\"], \"StopSignal\": \"SIGINT\"}"
@@ -75,8 +76,8 @@ clients_from_wheel() {
   for program in "$work"/pgserver/pginstall/bin/*; do
     [[ -e $root/usr/lib/postgresql/16/bin/$(basename "$program") ]] || install "$program" "$root/usr/lib/postgresql/16/bin/"
   done
-  # where they look for libpq, from beside themselves
-  cp -r "$work/pgserver.libs" "$root/usr/lib/"
+  # they look for their libpq from beside themselves, which needs /proc, and then where every library is
+  cp "$work"/pgserver.libs/* "$root/usr/lib/x86_64-linux-gnu/"
   rm -r "$work"
 }
 
