@@ -7,14 +7,20 @@ good_keys="$keys RCLONE_CONFIG_DEST_ACCESS_KEY_ID=KEY RCLONE_CONFIG_DEST_SECRET_
 
 start_bucket() {
   rm -rf "$bucket"
+  serve_bucket
+}
+# The server keeps what it has read of directories, so it is started anew when the trial has changed files behind its back.
+serve_bucket() {
+  [[ -z ${bucket_id:-} ]] || stop_bucket
   mkdir -p "$bucket/backups"
-  "$RCLONE" serve s3 --config /dev/null --addr 127.0.0.9:9000 --auth-key KEY,SECRET --vfs-cache-mode off --dir-cache-time 0s "$bucket" >"$WORLD/bucket.log" 2>&1 &
+  "$RCLONE" serve s3 --config /dev/null --addr 127.0.0.9:9000 --auth-key KEY,SECRET --vfs-cache-mode off "$bucket" >"$WORLD/bucket.log" 2>&1 &
   bucket_id=$!
   until_true 10 bash -c 'echo >/dev/tcp/127.0.0.9/9000'
 }
 stop_bucket() {
   kill "$bucket_id"
   wait "$bucket_id" 2>/dev/null || :
+  bucket_id=
 }
 
 # to_bucket [NAME=VALUE]...: what the pod of the CronJob does, with a new emptyDir
@@ -71,7 +77,7 @@ cases_bucket_retention() {
     mkdir -p "$bucket/backups/db/$namespace/source/$i"
     echo x >"$bucket/backups/db/$namespace/source/$i/manifest.json"
   done
-  sleep 1
+  serve_bucket
   to_bucket RETENTION=3
   ended_well 'partial uploads beside it do not matter'
   is 'they do not count' "${made[*]:3} $(value id)" "$(in_bucket | xargs)"
@@ -101,6 +107,7 @@ cases_bucket_failures() {
   fresh_server target
 
   truncate -s -10 "$dir/$id/databases/app.dump"
+  serve_bucket
   from_bucket target
   ended_badly 'a truncated object in the newest backup is refused, with the next older id' 4 "Backup $id is damaged .*next older one is $older"
   from_bucket target BACKUP="$older"
@@ -108,11 +115,13 @@ cases_bucket_failures() {
   from_bucket target BACKUP=20200101T000000Z
   ended_badly 'an id that is not there' 4 "no finished backup 20200101T000000Z .*newest is $id"
   rm "$dir/$id/SHA256SUMS"
+  serve_bucket
   fresh_server target
   from_bucket target
   ended_well 'an upload that did not finish is no backup'
   is 'so latest is the one before' "$older" "$(value backup)"
   rm -rf "${dir:?}"
+  serve_bucket
   from_bucket target
   ended_badly 'an empty bucket' 4 'no finished backup'
   stop_bucket

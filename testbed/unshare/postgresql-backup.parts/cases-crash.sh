@@ -1,12 +1,16 @@
 # shellcheck shell=bash
 # Restores that die, overlap, or meet somebody else. Afterwards the server is empty for everybody or has everything.
 
-# all_or_nothing: whether the target is one of these two
+# all_or_nothing: whether the target has nothing that a client could find, or everything. The database postgres is not
+# looked at before the end: its part comes in one transaction of its own.
 all_or_nothing() {
+  local name things
   if [[ $(on target -c 'select count(*) from dbrender.restore') == 0 ]]; then
-    [[ $(on target -c "select string_agg(datname, ' ' order by datname) from pg_database where not datistemplate and not starts_with(datname, 'dbrender-restore-')") =~ ^(app )?postgres$ ]] || return 1
-    [[ $(on target -c "select count(*) from pg_database where datname = 'app'") == 0 ]] ||
-      [[ $(writing target app -c "select count(*) from pg_class where relnamespace = 'public'::regnamespace or relname = 'customer'") == 0 ]]
+    while read -r name; do
+      things=$(on target -d "dbname='${name//\'/\\\'}'" -c "select string_agg(relname, ' ') from pg_class where relnamespace >= 16384
+        or (relnamespace = 'public'::regnamespace and relkind in ('r', 'S', 'v', 'm'))")
+      [[ -z $things ]] || { printf '     %s holds %s\n' "$name" "$things"; return 1; }
+    done < <(on target -c "select datname from pg_database where not datistemplate and datname <> 'postgres' and not starts_with(datname, 'dbrender-restore-')")
   else
     state target >"$WORLD/state-target"
     cmp -s "$WORLD/expected" "$WORLD/state-target"
@@ -58,7 +62,7 @@ paused() { pgrep -f "^/bin/bash /tmp/front/$1" >/dev/null; }
 cases_crash_server() {
   take_backup
   empty_target WAIT_SECONDS=30
-  pause_at vacuumdb "*dbname='postgres'*"
+  pause_at vacuumdb '*"dbname='\''postgres'\''"*'
   pod_path=$WORLD/stub begin_pod server target backups /etc/dbrender/scripts/restore.sh
   until_true 60 paused vacuumdb
   halt target
@@ -116,7 +120,7 @@ select 'create database app owner app' where not exists (select from pg_database
 cases_crash_intruder() {
   take_backup
   empty_target WAIT_SECONDS=30
-  pause_at vacuumdb "*dbname='postgres'*"
+  pause_at vacuumdb '*"dbname='\''postgres'\''"*'
   pod_path=$WORLD/stub begin_pod server target backups /etc/dbrender/scripts/restore.sh
   until_true 60 paused vacuumdb
   on target -c 'create database app owner app connection limit 7'
@@ -136,7 +140,7 @@ cases_crash_intruder() {
 cases_crash_newer_backup() {
   take_backup
   empty_target WAIT_SECONDS=30
-  pause_at vacuumdb "*dbname='postgres'*"
+  pause_at vacuumdb '*"dbname='\''postgres'\''"*'
   pod_path=$WORLD/stub begin_pod server target backups /etc/dbrender/scripts/restore.sh
   until_true 60 paused vacuumdb
   kill_pod KILL

@@ -189,7 +189,7 @@ cases_kill_anywhere() {
   fill_source
   volume backups
   configure source RETENTION=100
-  local i whole=0 broken=0 killed=0 each took
+  local i whole=0 broken=0 killed=0 each took began
   began=$(date +%s%N)
   backup
   took=$((($(date +%s%N) - began) / 1000000))

@@ -15,9 +15,11 @@ cases_names() {
   ended_well 'a source with its own names is backed up'
   databases[target]=market users[target]=seller
   empty_target
+  on target -d market -c 'alter schema public owner to seller' -c 'grant usage on schema public to seller'
   restore target named
   ended_well 'a restore under other names succeeds'
   same 'ownership, privileges, policies, memberships, settings follow the names' "$WORLD/expected-names" target
+  is 'nothing of the restore is left' 0 "$(on target -c "select (select count(*) from pg_roles where rolname like 'dbrender%') + (select count(*) from pg_database where datname like 'dbrender%')")"
   is 'the old names are gone' '0 0' "$(on target -c "select count(*) from pg_roles where rolname = 'shop''per'") $(on target -c "select count(*) from pg_database where datname = 'bazaar'")"
   is 'the new user logs in with the password of the new Database' seller \
     "$(PGPASSWORD='app of target' "$POSTGRESQL/psql" -w -Atq -h "${address[target]}" -U seller -d market -c 'select current_user')"

@@ -207,10 +207,17 @@ run_pod() {
 # The process 1 of the pod that runs; killing it ends everything in the pod.
 pod_init() {
   local child=''
-  until child=$(pgrep -P "$pod_id" | head -n 1) && [[ -n $child ]]; do sleep 0.02; done
+  until child=$(pgrep -P "$pod_id" | head -n 1) && [[ -n $child ]]; do
+    kill -0 "$pod_id" 2>/dev/null && [[ $(ps -o stat= -p "$pod_id") != Z* ]] || return 1
+    sleep 0.02
+  done
   printf '%s' "$child"
 }
-kill_pod() { kill "-$1" "$(pod_init)"; }
+# kill_pod SIGNAL: fails when the pod has ended by itself
+kill_pod() {
+  local init
+  init=$(pod_init) && kill "-$1" "$init"
+}
 
 # until_true SECONDS COMMAND...
 until_true() {

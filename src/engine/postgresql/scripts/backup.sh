@@ -127,9 +127,14 @@ list_databases() {
         # A backup that leaves out a database would push complete ones out of retention.
         fail "These databases do not allow connections and cannot be dumped: $closed. Allow them (ALTER DATABASE ... ALLOW_CONNECTIONS true) or drop them." 4
     fi
-    # -2 marks what an interrupted DROP DATABASE left; it can only be dropped again.
-    ask postgres -0 <<<"select datname from pg_database where not datistemplate and datallowconn and datconnlimit <> -2 order by datname collate \"C\"" \
-        >"$WORK/databases" || fail_said "Could not list the databases"
+    # -2 marks what an interrupted DROP DATABASE left; it can only be dropped again. The prefix
+    # is that of a restore, which may have left an empty database in its very last moment.
+    ask postgres -0 >"$WORK/databases" <<'SQL' ||
+select datname from pg_database
+where not datistemplate and datallowconn and datconnlimit <> -2 and not starts_with(datname, 'dbrender-restore-')
+order by datname collate "C"
+SQL
+        fail_said "Could not list the databases"
     mapfile -d '' -t DATABASES <"$WORK/databases"
     ((${#DATABASES[@]} > 0)) || fail "The server lists no database at all; that cannot be right."
 }

@@ -7,8 +7,12 @@
 
 CHILD=
 
+# A bucket that stops answering must not hold a run until its deadline.
+flags='--cache-dir /tmp/rclone --retries 3 --low-level-retries 5 --contimeout 15s --timeout 1m'
+
+# shellcheck disable=SC2086 # several flags
 clone() {
-    rclone --config "" --cache-dir /tmp/rclone --retries 3 --low-level-retries 5 "$@"
+    rclone --config "" $flags "$@"
 }
 
 # must SENTENCE RCLONE-ARGUMENT...: runs rclone, its words to the log, and ends the run with the
@@ -18,7 +22,8 @@ must() {
     must_what=$1
     shift
     must_code=0
-    rclone --config "" --cache-dir /tmp/rclone --retries 3 --low-level-retries 5 "$@" 2>"$WORK/said" &
+    # shellcheck disable=SC2086 # several flags
+    rclone --config "" $flags "$@" 2>"$WORK/said" &
     CHILD=$!
     wait "$CHILD" || must_code=$?
     CHILD=

@@ -39,6 +39,7 @@ read_values() {
     BASE=/backup/$SOURCE_PATH
     # Two pods of one Job can overlap when a node is lost; the younger one wins.
     ATTEMPT=$(od -An -N4 -tx4 /dev/urandom | tr -d ' ')
+    FORMER_ROLE=$PREFIX$ATTEMPT-former
 }
 
 # pick ID|latest: sets ID and DIR, after every byte of the backup was read.
@@ -291,12 +292,11 @@ load_globals() {
         -f "$WORK/globals.sql" -o /dev/null || fail_said "The roles could not be restored"
 }
 
-# Drops a database that the server made for itself, as the agent may do for the application.
-# Clients are kept out before the last look into it, so that none can write after that look.
-make_room() {
+# Shuts clients out of a database that the server made for itself, as the agent does for the
+# application, and then looks into it once more: after that look nobody can have written.
+shut() {
     local limit content
-    limit=$(ask postgres -v name="$1" <<<"select datconnlimit from pg_database where datname = :'name'") ||
-        fail_said "Could not look for database $1"
+    limit=$(ask postgres -v name="$1" <<<"select datconnlimit from pg_database where datname = :'name'") || return 1
     [[ -n $limit ]] || return 0
     ask postgres -v name="$1" >/dev/null <<'SQL' || return 1
 select format('alter database %I connection limit 0', :'name') \gexec
@@ -308,7 +308,10 @@ SQL
             <<<"select format('alter database %I connection limit %s', :'name', :'count') \\gexec" || :
         refuse_content "$1" "$content"
     fi
-    ask postgres -v name="$1" <<<"select format('drop database %I with (force)', :'name') \\gexec"
+}
+
+drop() {
+    ask postgres -v name="$1" <<<"select format('drop database if exists %I with (force)', :'name') \\gexec"
 }
 
 # The entries of FILE that speak of the database itself: creation, settings, privileges.
@@ -322,9 +325,10 @@ database_entries() {
 create_database() {
     local name=$1 file=$2 temporary=$3 try
     database_entries "$file" >"$WORK/entries" || fail "The dump of database $name does not say how to create it."
-    for ((try = 1; try <= 5; try++)); do
+    for ((try = 1; try <= 10; try++)); do
         ((try == 1)) || pause 1
-        make_room "$name" || continue
+        shut "$name" || continue
+        drop "$name" || continue
         run pg_restore --create --exit-on-error --no-tablespaces -w -L "$WORK/entries" \
             -d "$(database postgres)" "$file" || continue
         ask postgres -v name="$name" -v temporary="$temporary" >/dev/null <<'SQL' || continue
@@ -332,7 +336,7 @@ select pg_terminate_backend(pid) from pg_stat_activity where datname = :'name' a
 select format('alter database %I rename to %I', :'name', :'temporary') \gexec
 SQL
         [[ -z $(first_content "$temporary") ]] && return
-        ask postgres -v name="$temporary" <<<"select format('drop database %I with (force)', :'name') \\gexec" || :
+        drop "$temporary" || :
     done
     fail_said "Database $name could not be made"
 }
@@ -398,15 +402,18 @@ final_statements() {
     local i
     printf 'begin;\nset local log_statement = none;\nset local log_min_error_statement = panic;\n'
     still_ours
+    # What stands under a name gives it up, if `shut` was there; else the second rename fails.
     for i in "${!TEMPORARY[@]}"; do
+        printf "select format('alter database %%I rename to %%I', datname, %s) from pg_database where datname = %s and datconnlimit = 0 \\\\gexec\n" \
+            "$(sql_text "${TEMPORARY[i]}-former")" "$(sql_text "${FINAL[i]}")"
         printf "select format('alter database %%I rename to %%I', %s, %s) \\\\gexec\n" \
             "$(sql_text "${TEMPORARY[i]}")" "$(sql_text "${FINAL[i]}")"
     done
     if [[ $SOURCE_USERNAME != "$APP_USERNAME" ]] && has_role "$SOURCE_USERNAME"; then
         # A renamed role keeps everything: ownership, privileges, memberships, policies, default
-        # privileges. The role that the agent may have made owns nothing; its password stays.
-        printf 'create temp table dbrender_names on commit drop as select %s::text as was, %s::text as new;\n' \
-            "$(sql_text "$SOURCE_USERNAME")" "$(sql_text "$APP_USERNAME")"
+        # privileges. The role that the agent may have made gives up its name and its password.
+        printf 'create temp table dbrender_names on commit drop as select %s::text as was, %s::text as new, %s::text as former;\n' \
+            "$(sql_text "$SOURCE_USERNAME")" "$(sql_text "$APP_USERNAME")" "$(sql_text "$FORMER_ROLE")"
         cat <<'SQL'
 do $$
 declare
@@ -416,8 +423,8 @@ begin
   select * into names from dbrender_names;
   select rolpassword into secret from pg_authid where rolname = names.new;
   if found then
-    execute format('drop owned by %I', names.new);
-    execute format('drop role %I', names.new);
+    execute format('alter role %I nologin', names.new);
+    execute format('alter role %I rename to %I', names.new, names.former);
   end if;
   execute format('alter role %I rename to %I', names.was, names.new);
   if secret is not null then
@@ -437,18 +444,31 @@ commit;
 SQL
 }
 
-# Everything becomes visible at once. Somebody who is connected to one of the names, or an agent
-# that made the application's database again, can be in the way for a moment.
+# What the agent had made and the restored databases and role took the names of.
+remove_former() {
+    local i
+    for i in "${!TEMPORARY[@]}"; do
+        drop "${TEMPORARY[i]}-former" || return 1
+    done
+    ask postgres -v role="$FORMER_ROLE" <<'SQL'
+select format('drop owned by %I', rolname) from pg_roles where rolname = :'role' \gexec
+select format('drop role %I', rolname) from pg_roles where rolname = :'role' \gexec
+SQL
+}
+
+# Everything becomes visible at once. The empty databases that stand under the names keep them
+# until then, so that an agent which makes missing ones has nothing to do; they go afterwards.
 finish() {
     local try i
     final_statements >"$WORK/final.sql"
     for ((try = 1; try <= 10; try++)); do
         ((try == 1)) || pause 1
         for i in "${!FINAL[@]}"; do
-            make_room "${FINAL[i]}" || continue 2
+            shut "${FINAL[i]}" || continue 2
         done
         if run psql -X -q -w -v ON_ERROR_STOP=1 -v VERBOSITY=terse -d "$(database postgres)" \
             -o /dev/null -f "$WORK/final.sql"; then
+            remove_former || say "warning: empty databases or the role $FORMER_ROLE are left and can be dropped"
             return
         fi
     done
