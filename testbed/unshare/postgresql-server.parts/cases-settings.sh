@@ -28,7 +28,8 @@ case_passwords() {
   mkfifo "$WORLD/session"
   (PGPASSFILE=$WORLD/session.pass chroot_client psql -XAtqw -h "$(address_of 0)" -U 'order user' -d orders < "$WORLD/session" > "$WORLD/session.out" 2>&1) &
   local session=$!
-  printf '*:*:*:*:%s\n' "$(sed 's/[\\:]/\\&/g' <<< "$awkward_password")" > "$WORLD/session.pass"
+  local escaped=${awkward_password//\\/\\\\}
+  printf '*:*:*:*:%s\n' "${escaped//:/\\:}" > "$WORLD/session.pass"
   chmod 600 "$WORLD/session.pass"
   exec {to_session}> "$WORLD/session"
   echo 'SELECT 1;' >&"$to_session"
@@ -81,3 +82,33 @@ case_restore_role() {
   sleep 12
   check 'without a restore there is none' same f query 0 "SELECT EXISTS (SELECT FROM pg_roles WHERE rolname = 'restore')"
 }
+
+# certificate NAME: a new key and certificate for the members
+certificate() {
+  mkdir -p "$WORLD/tls"
+  openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj "/CN=$1" -keyout "$WORLD/tls/tls.key" -out "$WORLD/tls/tls.crt" 2> /dev/null
+  cp "$WORLD/tls/tls.crt" "$WORLD/tls/ca.crt"
+}
+shown_certificate() {
+  openssl s_client -starttls postgres -connect "$(address_of 0):5432" < /dev/null 2> /dev/null | openssl x509 -noout -subject
+}
+
+case_certificate() {
+  certificate first
+  write_facts TLS=on
+  write_settings "ssl = 'on'" "ssl_cert_file = '/etc/dbrender/tls/tls.crt'" "ssl_key_file = '/etc/dbrender/tls/tls.key'" "ssl_ca_file = '/etc/dbrender/tls/ca.crt'"
+  sed -i '/^host \(replication\|postgres\|all all\)/s/^host/hostssl/' "$WORLD/config/pg_hba.conf"
+  set_replicas 2
+  start 0 1
+  within 90 'members stream with a certificate' streams 1 0
+  check 'encrypted' same t query 0 "SELECT ssl FROM pg_stat_ssl JOIN pg_stat_replication USING (pid)"
+  check 'the owner logs in' same 1 login 0 'order user' "$awkward_password" orders
+  check 'not without TLS' not env PGSSLMODE=disable bash -c "$(declare -f login address_of chroot_client); subnet=$subnet login 0 'order user' \"\$1\" orders" _ "$awkward_password"
+  check 'the first certificate' says 'CN = ?first' <(shown_certificate)
+  certificate second
+  deliver
+  within 20 'the renewed one, without a restart' says_second
+  check 'streaming was not interrupted' streams 1 0
+  within 20 'the agent logs in to see that passwords are right' says 'Primary; synchronous' "$(log_of 0 agent)"
+}
+says_second() { says 'CN = ?second' <(shown_certificate); }

@@ -5,7 +5,7 @@ set -euo pipefail
 root=$POD/roots/$CONTAINER
 mkdir -p "$POD/roots" "$POD/layers/$CONTAINER"/{upper,work} "$root"
 mount -t overlay overlay -o "lowerdir=$IMAGE,upperdir=$POD/layers/$CONTAINER/upper,workdir=$POD/layers/$CONTAINER/work" "$root"
-mkdir -p "$root"/{etc/dbrender/{config,credentials,scripts},opt/dbrender,etc/patroni,var/lib/postgresql,run/postgresql,tmp,proc,dev,etc}
+mkdir -p "$root"/{etc/dbrender/{config,credentials,scripts,tls},opt/dbrender,etc/patroni,var/lib/postgresql,run/postgresql,tmp,proc,dev,etc}
 mount -t proc proc "$root/proc"
 mount -t tmpfs -o mode=755 dev "$root/dev"
 for each in null zero full random urandom tty; do
@@ -20,6 +20,7 @@ mount --bind "$POD/termination-$CONTAINER" "$root/dev/termination-log"
 mount --bind "$VOLUME" "$root/var/lib/postgresql"
 mount --bind "$POD/config" "$root/etc/dbrender/config"
 mount --bind "$POD/credentials" "$root/etc/dbrender/credentials"
+[ ! -e "$POD/tls" ] || mount --bind "$POD/tls" "$root/etc/dbrender/tls"
 mount --bind "$POD/opt" "$root/opt/dbrender"
 mount --bind "$POD/patroni" "$root/etc/patroni"
 mount --bind "$POD/run" "$root/run/postgresql"

@@ -5,11 +5,12 @@ awkward_password=$'q\'u"o\\t:e #p%$`!&; {}[] ü'
 
 # fresh_database: configuration and passwords of a Database with one member, no pods, no volumes
 fresh_database() {
-  rm -rf "$WORLD/config" "$WORLD/credentials"
+  rm -rf "$WORLD/config" "$WORLD/credentials" "$WORLD/tls"
   mkdir "$WORLD/config" "$WORLD/credentials"
   write_facts
   echo 1 > "$WORLD/config/replicas"
   echo 0 > "$WORLD/config/primary"
+  # shellcheck disable=SC2119
   write_settings
   local each
   for each in replication rewind backup monitor patroni restore; do printf '%s of %s' "${admin_password:-$awkward_password}" "$each" > "$WORLD/credentials/$each-password"; done
@@ -38,6 +39,7 @@ END
 }
 
 # write_settings [LINE…]: postgresql.conf and pg_hba.conf, as from the templates
+# shellcheck disable=SC2120 # lines are given in cases
 write_settings() {
   cat > "$WORLD/config/postgresql.conf" << END
 listen_addresses = '*'
@@ -65,6 +67,9 @@ include_if_exists = '/var/run/postgresql/member.conf'
 END
   cat > "$WORLD/config/pg_hba.conf" << 'END'
 local all postgres peer
+local all all scram-sha-256
+host all monitor 127.0.0.1/32 scram-sha-256
+host all monitor ::1/128 scram-sha-256
 host replication replication all scram-sha-256
 host postgres rewind all scram-sha-256
 host all postgres,replication,rewind all reject
@@ -75,12 +80,12 @@ END
 # deliver [ORDINAL…]: the kubelets of those pods (default all) have seen the new configuration and Secrets
 deliver() {
   local i
-  for i in "${@:-0 1 2 3}"; do
-    for i in $i; do
-      [[ -e $(pod_of "$i")/config ]] || continue
-      swap "$(pod_of "$i")/config" "$WORLD/config"
-      swap "$(pod_of "$i")/credentials" "$WORLD/credentials"
-    done
+  (($# > 0)) || set -- 0 1 2 3
+  for i; do
+    [[ -e $(pod_of "$i")/config ]] || continue
+    swap "$(pod_of "$i")/config" "$WORLD/config"
+    swap "$(pod_of "$i")/credentials" "$WORLD/credentials"
+    [[ ! -e $WORLD/tls ]] || swap "$(pod_of "$i")/tls" "$WORLD/tls"
   done
 }
 set_primary() { echo "$1" > "$WORLD/config/primary"; }

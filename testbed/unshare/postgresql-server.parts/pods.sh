@@ -54,7 +54,8 @@ make_volume() {
   directory=$(volume_of "$1")
   mkdir -p "$directory"
   [[ -z ${2:-} ]] || mount -t tmpfs -o "$2" claim "$directory"
-  mkdir -p -m 0700 "$directory/lost+found"
+  mkdir -p "$directory/lost+found"
+  chmod 0700 "$directory/lost+found"
   chown 0:999 "$directory"
   chmod 2775 "$directory"
 }
@@ -116,7 +117,7 @@ live() {
 start_pod() {
   local pod i=$1
   pod=$WORLD/pods/life-$1.$((++lives))
-  mkdir -p "$pod"/{config,credentials,opt,patroni,run,tmp}
+  mkdir -p "$pod"/{config,credentials,tls,opt,patroni,run,tmp}
   ln -sfn "$pod" "$WORLD/pods/$1"
   chmod 2777 "$pod"/{opt,patroni,run}
   chown 0:999 "$pod"/{opt,patroni,run}
@@ -127,6 +128,7 @@ start_pod() {
   echo "${major:-$MAJOR}" > "$pod/major"
   swap "$pod/config" "$WORLD/config"
   swap "$pod/credentials" "$WORLD/credentials"
+  [[ ! -e $WORLD/tls ]] || swap "$pod/tls" "$WORLD/tls"
   unshare --net --ipc sleep infinity &
   echo $! > "$pod/sandbox"
   eventually 5 test ! "/proc/self/ns/ipc" -ef "/proc/$(cat "$pod/sandbox")/ns/ipc"

@@ -47,7 +47,7 @@ turn_primary() {
     WHERE state = 'streaming' AND usename = 'replication' AND application_name ~ '^$DB_NAME-[0-6]\$'") || return 0
   names=''
   [ "$REPLICATION" = synchronous ] && [ -n "$streaming" ] && names="ANY 1 ($streaming)"
-  follow_member_conf && say "Primary; synchronous standbys: ${names:-none}."
+  follow_member_conf && report "Primary; synchronous standbys: ${names:-none}."
   on_primary
   to=$(wanted_primary)
   if [ "$to" != "$me" ]; then
@@ -123,7 +123,7 @@ turn_standby() {
     if read -r role _ < <(state_of "$from") && [ "$role" = primary ]; then
       saw_primary "$from"
       here "SELECT pg_drop_replication_slot(slot_name) FROM pg_replication_slots WHERE slot_type = 'physical' AND NOT active AND slot_name ~ '^member_[0-6]\$'" > /dev/null
-      [ "$to" = "$me" ] || say "Standby on timeline $1, streaming from $(member_name "$from")."
+      [ "$to" = "$me" ] || report "Standby on timeline $1, streaming from $(member_name "$from")."
     fi
   fi
 }
@@ -163,7 +163,7 @@ mend() {
       return
     fi
   fi
-  [ $((SECONDS - idle_since)) -lt 30 ] || report "This standby has not streamed from $(member_name "$1") for $((SECONDS - idle_since)) s, though it is primary; the server's log says why."
+  [ $((SECONDS - idle_since)) -lt 30 ] || report "This standby has not streamed from $(member_name "$1") for half a minute, though that is primary; the server's log says why."
 }
 
 # consider_promotion TIMELINE POSITION: the file names this member, which is a standby. It becomes primary only when it has all that
@@ -222,7 +222,7 @@ promote() {
   if [ "$(here_timeout=90 here 'SELECT pg_promote(true, 60)')" = t ]; then
     saw_primary "$me"
     here_timeout=600 here CHECKPOINT > /dev/null   # pg_rewind of others reads the timeline from the control file
-    say "Promoted; $(here "$state_sql")."
+    report "Promoted; on timeline $(here "$state_sql" | cut -d ' ' -f 2) now."
   else
     report "The promotion did not end within 60 s; it is looked at again."
     return 1

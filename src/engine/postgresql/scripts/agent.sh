@@ -29,13 +29,16 @@ complain_of_settings() {
   [ -z "$text" ] || report "The server does not take these lines of pg_hba: $text."
 }
 
-space_checked=0
+space_checked=0 space_said=''
 watch_space() {
   local free
   [ "$SECONDS" -ge "$space_checked" ] || return 0
   space_checked=$((SECONDS + 15))
   free=$(df --output=pcent "$volume" | tail -n 1 | tr -dc 0-9)
-  [ "${free:-0}" -lt 95 ] || report "The volume is ${free} % full ($(df -h --output=avail "$volume" | tail -n 1 | tr -d ' ') free): enlarge it before the server has to stop."
+  if [ "${free:-0}" -lt 95 ]; then space_said=''; return 0; fi
+  [ "$free" != "$space_said" ] || return 0
+  space_said=$free
+  report "The volume is ${free} % full ($(df -h --output=avail "$volume" | tail -n 1 | tr -d ' ') free): enlarge it before the server has to stop."
 }
 
 # on_primary: duties of the member that takes writes, in both profiles.

@@ -8,11 +8,12 @@ to=/opt/dbrender
 trap 'exit 143' TERM INT
 
 if [ "$from" != "$to" ]; then
-  for file in "$from"/*.sh; do
-    cp -L "$file" "$to/.new"
-    chmod 0555 "$to/.new"
-    mv -f "$to/.new" "$to/$(basename "$file")"
-  done
+  rm -rf "$to/.new"
+  mkdir "$to/.new"
+  cp -L "$from"/*.sh "$to/.new/"
+  chmod 0555 "$to"/.new/*.sh
+  mv -f "$to"/.new/*.sh "$to/"
+  rmdir "$to/.new"
 fi
 
 "$to/guard.sh"
