@@ -7,7 +7,7 @@ use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 #[cfg(feature = "cluster")]
 use super::credentials;
 use super::exit::EXIT_CODES;
-use super::{check, completion, crd, diff, explain, man, render, schema};
+use super::{check, completion, crd, diff, explain, man, rbac, render, schema};
 
 /// Order of the parts of a help text: examples come first.
 pub(super) const HELP: &str = "{about-with-newline}\n{before-help}{usage-heading} {usage}\n\n{all-args}{after-help}";
@@ -60,6 +60,7 @@ pub(super) enum Command {
     Crd(crd::CrdArgs),
     #[cfg(feature = "cluster")]
     Credentials(credentials::CredentialsArgs),
+    Rbac(rbac::RbacArgs),
     Schema(schema::SchemaArgs),
     Explain(explain::ExplainArgs),
     Completion(completion::CompletionArgs),

@@ -15,6 +15,7 @@ mod explain;
 mod load;
 mod man;
 mod output;
+mod rbac;
 mod render;
 mod schema;
 mod selector;
@@ -48,6 +49,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Credentials(args) => credentials::run(args, &tell),
         Command::Diff(args) => diff::run(args, &tell),
         Command::Crd(args) => crd::run(args, &tell),
+        Command::Rbac(args) => rbac::run(args, &tell),
         Command::Schema(args) => schema::run(args, &tell),
         Command::Explain(args) => explain::run(args, &tell),
         Command::Completion(args) => completion::run(args, &tell),

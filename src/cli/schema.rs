@@ -8,6 +8,7 @@ use super::exit::Exit;
 use super::output::print_text;
 use super::tell::Tell;
 use crate::api;
+use crate::diff::Report;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -31,12 +32,15 @@ enum What {
     Database,
     /// The platform file, dbrender.yaml.
     Platform,
+    /// What `dbrender diff -o json` prints.
+    Report,
 }
 
 pub(super) fn run(args: &SchemaArgs, tell: &Tell) -> Exit {
     let schema = match args.what {
         What::Database => api::database_schema(),
         What::Platform => api::platform_schema(),
+        What::Report => Report::schema(),
     };
     print_text(&pretty(&schema), tell)
 }

@@ -443,6 +443,8 @@ impl Report {
     /// The JSON Schema of the report.
     #[must_use]
     pub fn schema() -> Value {
-        schemars::schema_for!(Report).to_value()
+        // What is printed, and not what could be read: fields that are left out when empty are not required.
+        let settings = schemars::generate::SchemaSettings::draft2020_12().for_serialize();
+        settings.into_generator().into_root_schema_for::<Report>().to_value()
     }
 }

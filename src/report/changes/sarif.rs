@@ -152,7 +152,7 @@ fn rules() -> Vec<Value> {
 fn rule(id: &str, level: &str, text: &str) -> Value {
     json!({
         "id": id,
-        "name": id.split('-').map(capitalised).collect::<String>(),
+        "name": format!("{}Difference", id.split('-').map(capitalised).collect::<String>()),
         "shortDescription": {"text": text},
         "fullDescription": {"text": text},
         "help": {"text": format!("{text} `dbrender diff` prints the whole report.")},

@@ -399,6 +399,67 @@ fn a_difference_points_at_the_field_that_causes_it() {
     assert!(github.contains("file=databases/order-db.yaml,line=9"), "{github}");
 }
 
+/// Where a value is not what a schema says, as far as our schemas say anything: types, keys, words, references.
+fn strangers(schema: &Value, value: &Value, root: &Value, at: &str, out: &mut Vec<String>) {
+    if let Some(name) = schema["$ref"].as_str() {
+        return strangers(&root["$defs"][name.rsplit('/').next().unwrap()], value, root, at, out);
+    }
+    if let Some(choices) = schema["anyOf"].as_array().or_else(|| schema["oneOf"].as_array()) {
+        let fits = |choice: &Value| {
+            let mut wrong = Vec::new();
+            strangers(choice, value, root, at, &mut wrong);
+            wrong.is_empty()
+        };
+        if !choices.iter().any(fits) {
+            out.push(format!("{at}: {value} fits none of {choices:?}"));
+        }
+    }
+    let kind = match value {
+        Value::Null => "null",
+        Value::Bool(_) => "boolean",
+        Value::Number(_) => "integer",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+    };
+    let kinds = schema["type"].as_array().cloned().unwrap_or_else(|| vec![schema["type"].clone()]);
+    if !schema["type"].is_null() && !kinds.contains(&json!(kind)) {
+        out.push(format!("{at}: {kind} is not {kinds:?}"));
+    }
+    if schema["enum"].as_array().is_some_and(|words| !words.contains(value)) || (!schema["const"].is_null() && schema["const"] != *value) {
+        out.push(format!("{at}: {value} is none of the words"));
+    }
+    if let Some(map) = value.as_object().filter(|_| schema["properties"].is_object()) {
+        let required = schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str);
+        out.extend(required.filter(|key| !map.contains_key(*key)).map(|key| format!("{at} lacks {key}")));
+        for (key, child) in map {
+            match schema["properties"].get(key) {
+                Some(schema) => strangers(schema, child, root, &format!("{at}/{key}"), out),
+                None => out.push(format!("{at}/{key} is not in the schema")),
+            }
+        }
+    }
+    for (index, item) in value.as_array().into_iter().flatten().enumerate() {
+        strangers(&schema["items"], item, root, &format!("{at}/{index}"), out);
+    }
+}
+
+/// What `dbrender schema report` publishes is what `-o json` prints.
+#[test]
+fn the_published_schema_is_that_of_the_report() {
+    let schema = Report::schema();
+    let mut out = Vec::new();
+    let mut value: Value = serde_json::from_str(&json_view(&sample())).unwrap();
+    strangers(&schema, &value, &schema, "", &mut out);
+    assert_eq!(out, [] as [String; 0]);
+    // And the check can fail.
+    value["databases"][0]["objects"][0]["status"] = json!("fine");
+    value["databases"][1]["impact"] = json!(7);
+    value["databases"][2].as_object_mut().unwrap().remove("engine");
+    strangers(&schema, &value, &schema, "", &mut out);
+    assert!(out.len() >= 3, "{out:?}");
+}
+
 #[test]
 fn nothing_found_is_a_whole_page_too() {
     let (report, view) = (report(vec![database("calm", Vec::new())], Vec::new()), view());
