@@ -1,0 +1,96 @@
+# shellcheck shell=bash
+# What a trial has to know of PostgreSQL. Needs cluster.sh; in: $parts.
+
+container=postgresql
+default_version=16
+marker_seconds=180 # how long the superuser of a restore may outlive it
+
+# images_for FAILOVER VERSION: names in images.txt
+images_for() { if [[ $1 == Automatic ]]; then echo "patroni-$2"; else echo "postgresql-$2"; fi; }
+
+# superuser MEMBER DATABASE [OPTION…]: psql on the member's socket, reads stdin
+superuser() {
+  kube exec --stdin "$1" --container "$container" -- \
+    psql --no-psqlrc --no-align --tuples-only --quiet --set=ON_ERROR_STOP=1 --host=/var/run/postgresql --username=postgres "--dbname=$2" "${@:3}"
+}
+
+# application NAME [OPTION…]: psql through the Service with what is in the Secret, a new connection
+# shellcheck disable=SC2016 # for the shell in the pod
+application() {
+  in_client "$1" bash -c 'exec psql --no-psqlrc --no-align --tuples-only --quiet --set=ON_ERROR_STOP=1 "$(</secret/uri)" "$@"' psql "${@:2}"
+}
+
+# ask MEMBER: t when it takes writes
+ask() { superuser "$1" postgres --command 'SELECT NOT pg_is_in_recovery()' </dev/null; }
+
+# streaming MEMBER: how many standbys it feeds
+streaming() { superuser "$1" postgres --command "SELECT count(*) FROM pg_stat_replication WHERE state = 'streaming'" </dev/null; }
+
+# fill NAME: something of everything
+fill() {
+  superuser "$(primaries "$1")" postgres <"$parts/$engine/superuser.sql" || give_up "the roles and the second database could not be made."
+  quietly application "$1" --single-transaction --file - <"$parts/$engine/content.sql" || give_up "the tables could not be made through the Service of $1."
+}
+
+# start_writing NAME: writers that go on in the client's pod until stop_writing
+start_writing() {
+  cp "$parts/$engine/writer.sh" "$work/client/writer.sh"
+  # shellcheck disable=SC2016 # for the shell in the pod
+  in_client "$1" bash -c 'for ((i = 1; i <= $1; i++)); do bash /work/writer.sh "$i" "$1" </dev/null >/dev/null 2>>/work/writers.log & done' writers "$writers"
+}
+
+# stop_writing: returns when no writer waits for an answer any more
+stop_writing() {
+  : >"$work/client/stop"
+  await 60 "the end of the writers" writers_ended || give_up "the writers do not end: $(tail -n 3 "$work"/client/errors.* "$work/client/writers.log")"
+}
+writers_ended() {
+  local ended=("$work"/client/ended.*)
+  ((${#ended[@]} == writers))
+}
+
+# rows NAME: numbers of the rows that are there and whole, by a new connection through the Service
+rows() { application "$1" --command "COPY (SELECT n FROM numbered WHERE payload = md5(n::text)) TO STDOUT" </dev/null; }
+
+# fingerprint MEMBER: what all databases of the server hold, sorted
+fingerprint() {
+  local each
+  superuser "$1" postgres --command "SELECT datname FROM pg_database WHERE NOT datistemplate ORDER BY 1" </dev/null >"$work/databases"
+  while IFS= read -r each <&3; do
+    superuser "$1" "$each" <"$parts/$engine/fingerprint.sql" | sed "s/^/$each: /"
+  done 3<"$work/databases" | LC_ALL=C sort
+}
+
+# restore_is_closed MEMBER: waits until the superuser that loaded the data is gone
+restore_is_closed() {
+  local deadline=$((SECONDS + marker_seconds))
+  until [[ $(superuser "$1" postgres --command "SELECT to_regrole('restore') IS NULL" </dev/null || :) == t ]]; do
+    ((SECONDS < deadline)) || give_up "the role restore, a superuser, is still there $marker_seconds s after the restore."
+    sleep 1
+  done
+}
+
+# plant_dropped_row NAME: the first row that was acknowledged disappears
+plant_dropped_row() {
+  superuser "$(primaries "$1")" app --command "DELETE FROM numbered WHERE n = $(head -n 1 "$work/client/acknowledged.1" | cut -d ' ' -f 3)" </dev/null
+}
+
+# plant_skipped_table NAME: a table is not in what was restored
+plant_skipped_table() { superuser "$(primaries "$1")" app --command 'DROP TABLE shop.odd' </dev/null; }
+
+# plant_second_primary NAME: a standby is promoted behind everybody's back and acknowledges rows
+plant_second_primary() {
+  local first other
+  first=$(primaries "$1")
+  other=$(members "$1" | grep -vx "$first" | tail -n 1)
+  superuser "$other" app --command 'SELECT pg_promote()' --command \
+    "INSERT INTO numbered SELECT n, md5(n::text) FROM generate_series(1000000001, 1000000009) n RETURNING format('0 0 %s', n)" </dev/null |
+    grep '^0 0' >"$work/client/acknowledged.planted"
+  say "planted: $other takes writes beside $first."
+}
+
+# lead MEMBER NAME: makes the member the primary, in order
+lead() {
+  kube exec "$1" --container "$container" -- patronictl --config-file /etc/patroni switchover --force --candidate "$1" >&2 ||
+    give_up "Patroni refuses to hand over to $1."
+}
