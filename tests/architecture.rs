@@ -6,6 +6,8 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
+use dbrender::problem::Code;
+
 /// Room, and the rooms that it may use. Nothing above the I/O line uses anything below it.
 const ROOMS: [(&str, &[&str]); 13] = [
     ("problem", &[]),
@@ -318,6 +320,18 @@ fn every_family_of_fixtures_has_a_harness() {
     for family in families {
         let family = family.to_str().unwrap();
         assert!(harness.contains(&format!("(\"{family}\", ")), "tests/fixtures.rs does not run fixtures/{family}");
+    }
+}
+
+/// Fixtures show the other codes; those about the tree of files need a tree.
+#[test]
+fn every_code_about_the_tree_stands_in_a_transcript() {
+    let transcripts: String =
+        files().iter().filter(|name| name.starts_with("tests/cli/")).map(|name| read(name)).collect();
+    let codes: Vec<&str> = Code::ALL.iter().map(|code| code.id()).filter(|id| id.starts_with("DBR6")).collect();
+    assert!(codes.len() > 5);
+    for code in codes {
+        assert!(transcripts.contains(&format!("[{code}]")), "{code} is in no transcript of tests/cli");
     }
 }
 

@@ -147,6 +147,7 @@ fn kill(states: &States, writing: bool, moment: Duration) -> bool {
     child.wait().unwrap().code().is_none()
 }
 
+/// RD-95: a cut manifest is a valid shorter one, and a sync picks it up.
 #[test]
 fn a_killed_run_leaves_whole_files_and_the_next_one_repairs_the_rest() {
     let states = States::new();
@@ -168,6 +169,7 @@ fn a_killed_run_leaves_whole_files_and_the_next_one_repairs_the_rest() {
     assert!(killed > 5 && between > 2, "{killed} of 24 runs were killed, {between} in the middle of their writing");
 }
 
+/// RD-95, without root: see `tests/disk.rs` for real disks.
 #[test]
 fn a_disk_without_room_leaves_the_old_tree() {
     let states = States::new();
@@ -185,6 +187,7 @@ fn a_disk_without_room_leaves_the_old_tree() {
     assert_eq!(states.found(), states.new);
 }
 
+/// RD-96: parallel jobs render into one checkout.
 #[test]
 fn two_runs_at_once_give_the_tree_of_one() {
     let dir = folder();
@@ -216,6 +219,7 @@ fn two_runs_at_once_give_the_tree_of_one() {
     }
 }
 
+/// RD-74: a difference that is none is a review for nothing, and a restart for nothing.
 #[test]
 fn the_environment_changes_no_byte() {
     let dir = folder();
@@ -247,6 +251,7 @@ fn the_environment_changes_no_byte() {
     assert_eq!(contents(&dir.path().join("tree")), contents(&dir.path().join("other/place/tree")));
 }
 
+/// RD-81.
 #[test]
 fn files_are_readable_for_others_as_far_as_the_umask_says() {
     for (mask, file, folder_mode) in [("022", 0o644, 0o755), ("077", 0o600, 0o700), ("000", 0o644, 0o777)] {
@@ -260,6 +265,7 @@ fn files_are_readable_for_others_as_far_as_the_umask_says() {
     }
 }
 
+/// RD-82: `| head` is no crash.
 #[test]
 fn a_reader_that_stops_is_no_fault() {
     let dir = folder();
