@@ -88,7 +88,8 @@ mod tests {
         let rules = role["rules"].as_array().unwrap();
         for kind in KINDS {
             let may = |rule: &&serde_json::Value| {
-                rule["apiGroups"][0] == kind.group() && rule["resources"].as_array().unwrap().contains(&kind.resource.into())
+                rule["apiGroups"][0] == kind.group()
+                    && rule["resources"].as_array().unwrap().contains(&kind.resource.into())
             };
             assert_eq!(rules.iter().filter(may).count(), 1, "{}", kind.kind);
         }

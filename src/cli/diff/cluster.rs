@@ -1,11 +1,14 @@
 //! The cluster as the live side.
 
+use std::collections::BTreeMap;
+
+use super::super::load::count;
 use super::super::tell::Tell;
 use super::desired::Wanted;
 use super::{DiffArgs, Other, Stop};
-use crate::cluster::{self, ConnectError, Seen};
-use crate::diff::{Gap, GapReason, KINDS, LiveSet, Minor, Notice};
-use crate::problem::{Code, FieldPath, Problem};
+use crate::cluster::{self, ConnectError, Opinion, Seen};
+use crate::diff::{Gap, GapReason, KINDS, LiveSet, Minor, Notice, Report, Status};
+use crate::problem::{Code, FieldPath, Problem, Problems};
 
 /// Reads what is wanted from the cluster that the flags choose.
 pub(super) fn read(args: &DiffArgs, wanted: &mut Wanted, secrets: bool, tell: &Tell) -> Result<Other, Stop> {
@@ -29,17 +32,59 @@ pub(super) fn read(args: &DiffArgs, wanted: &mut Wanted, secrets: bool, tell: &T
     })?;
     tell.detail(|| format!("reading {source}"));
     let what = cluster::Wanted { objects: wanted.identities(), everywhere: args.input.all_namespaces, secrets };
-    let seen = runtime.block_on(async {
+    let mut objects = Vec::new();
+    if args.server_dry_run {
+        wanted.each(|subject| objects.extend_from_slice(subject.objects));
+        objects.retain(|object| secrets || object.kind != "Secret");
+    }
+    let (seen, opinions) = runtime.block_on(async {
         match cluster::connect(&choice).await {
-            Ok(client) => cluster::read_live(&client, source.clone(), &what).await,
-            Err(error) => nothing(source.clone(), &error),
+            Ok(client) => {
+                let seen = cluster::read_live(&client, source.clone(), &what).await;
+                let opinions = cluster::dry_run(&client, objects, &seen.live).await;
+                (seen, opinions)
+            }
+            Err(error) => (nothing(source.clone(), &error), Opinions::new()),
         }
     });
-    tell.detail(|| format!("{} objects", seen.live.objects.len()));
-    Ok(other(seen))
+    tell.detail(|| format!("read {}", count(seen.live.objects.len(), "object")));
+    Ok(other(seen, opinions))
 }
 
-fn other(seen: Seen) -> Other {
+/// What the server says, by kind, namespace and name.
+pub(super) type Opinions = BTreeMap<(String, String, String), Opinion>;
+
+/// Where the server's opinion is another than the report's, and where it has none.
+pub(super) fn disagreements(opinions: &Opinions, report: &Report) -> Problems {
+    let mut problems = Problems::new();
+    for object in report.databases.iter().flat_map(|database| &database.objects) {
+        let key = (object.kind.clone(), object.namespace.clone(), object.name.clone());
+        let Some(opinion) = opinions.get(&key) else { continue };
+        let drifted = object.status == Status::Drifted;
+        let (code, message) = match opinion {
+            Opinion::None(reason) => (Code::CannotRead, format!("the server gives no second opinion: {reason}")),
+            // What has to be made anew is refused as it stands; the report says so too.
+            Opinion::Refused(words) if object.procedure.is_empty() => (Code::ServerDisagrees, format!("the server would refuse it: {words}")),
+            Opinion::Changed(paths) if object.status == Status::InSync => {
+                (Code::ServerDisagrees, format!("applying it would change {}, and it is reported in sync", paths.join(", ")))
+            }
+            Opinion::Unchanged if drifted => (
+                Code::ServerDisagrees,
+                "applying it would change nothing, and it is reported drifted: what was added stays, because somebody else owns it".to_owned(),
+            ),
+            Opinion::Created if object.status != Status::Missing && !object.status.is_unknown() => {
+                (Code::ServerDisagrees, "applying it would make it, and it was read".to_owned())
+            }
+            _ => continue,
+        };
+        let mut problem = Problem::new(code, FieldPath::root(), message);
+        problem.subject = Some(format!("{} {}/{}", object.kind, object.namespace, object.name));
+        problems.push(problem);
+    }
+    problems
+}
+
+fn other(seen: Seen, opinions: Opinions) -> Other {
     let Seen { live, kubernetes, not_everywhere } = seen;
     let mut notices = Vec::new();
     if !not_everywhere.is_empty() {
@@ -53,7 +98,7 @@ fn other(seen: Seen) -> Other {
         let message = format!("the server is Kubernetes {minor}; it is compared by the defaults of {}", minor.known());
         notices.push(Notice::from(&Problem::new(Code::UntriedKubernetes, FieldPath::root(), message)));
     }
-    Other { title: format!("live: {}", live.source), live, kubernetes: kubernetes.map(Minor::known), notices }
+    Other { title: format!("live: {}", live.source), live, kubernetes: kubernetes.map(Minor::known), notices, opinions }
 }
 
 /// Nothing could be read: that is a report too, in which everything is unknown.

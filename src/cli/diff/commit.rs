@@ -72,7 +72,7 @@ impl Base {
             }
         }
         let title = format!("base: {} ({})", self.reference, self.id);
-        Other { live, title, kubernetes: None, notices: self.problems.clone() }
+        Other { live, title, notices: self.problems.clone(), ..Other::default() }
     }
 
     /// The plan of a Database in the commit.

@@ -32,5 +32,5 @@ fn dump(file: &std::path::Path, wanted: &Wanted, secrets: bool) -> Result<Other,
         let problem = Problem::new(Code::KindNotInDump, FieldPath::root(), message);
         notices.push(Notice::from(&problem));
     }
-    Ok(Other { title: format!("live: {}", live.source), live, kubernetes: None, notices })
+    Ok(Other { title: format!("live: {}", live.source), live, kubernetes: None, notices, ..Other::default() })
 }

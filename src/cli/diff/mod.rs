@@ -1,8 +1,8 @@
 //! `dbrender diff`: what drifted, who did it, and what putting it right would do.
 
-mod commit;
 #[cfg(feature = "cluster")]
 mod cluster;
+mod commit;
 mod desired;
 mod live;
 mod rendered;
@@ -19,6 +19,8 @@ use super::exit::Exit;
 use super::tell::Tell;
 use crate::diff::{Comparison, Desired, FailOn, LiveSet, Minor, Notice, Orphans, Policy, Verdict};
 use crate::problem::Problem;
+#[cfg(feature = "cluster")]
+use crate::{diff::Report, problem::Problems};
 
 use desired::Wanted;
 use show::{Output, Titles};
@@ -78,6 +80,10 @@ pub(super) struct DiffArgs {
     /// Ask for no Secrets, and compare none.
     #[arg(long)]
     no_secret_read: bool,
+    /// Ask the server what applying would change, as a second opinion. It writes nothing, and needs the right to patch.
+    #[cfg(feature = "cluster")]
+    #[arg(long, conflicts_with_all = ["live", "base"])]
+    server_dry_run: bool,
     /// Refuse a context whose name REGEX does not match.
     #[cfg(feature = "cluster")]
     #[arg(long, value_name = "REGEX", value_parser = regex::Regex::new, conflicts_with_all = ["live", "base"])]
@@ -95,6 +101,7 @@ fn fail_on(word: &str) -> Result<FailOn, String> {
 }
 
 /// The other side of the comparison.
+#[derive(Default)]
 struct Other {
     live: LiveSet,
     /// Its title in the report.
@@ -102,6 +109,9 @@ struct Other {
     kubernetes: Option<Minor>,
     /// What there is to say about it.
     notices: Vec<Notice>,
+    /// What the server says to each object, when it was asked.
+    #[cfg(feature = "cluster")]
+    opinions: cluster::Opinions,
 }
 
 /// Why there is no comparison at all.
@@ -177,6 +187,8 @@ fn compare(args: &DiffArgs, tell: &Tell) -> Result<Exit, Stop> {
     let mut notices = wanted.notices(wanted.problems());
     notices.extend(other.notices);
     let mut report = comparison.finish(notices);
+    #[cfg(feature = "cluster")]
+    add_opinions(&cluster::disagreements(&other.opinions, &report), &wanted, &mut report);
     // A change that is refused is no gap in the answer.
     let refused = base.as_ref().map(|base| base.refused(&wanted)).unwrap_or_default();
     report.problems.extend(wanted.notices(&refused));
@@ -191,4 +203,11 @@ fn compare(args: &DiffArgs, tell: &Tell) -> Result<Exit, Stop> {
         Verdict::Incomplete => Exit::Incomplete,
     };
     Ok(verdict.or_worse(invalid).or_worse(written))
+}
+
+/// Adds what the server says otherwise. Where it could not be asked, the answer is incomplete.
+#[cfg(feature = "cluster")]
+fn add_opinions(disagreements: &Problems, wanted: &Wanted, report: &mut Report) {
+    report.complete &= !disagreements.has_errors();
+    report.problems.extend(wanted.notices(disagreements));
 }

@@ -1,8 +1,8 @@
 //! What is in the cluster, by `get` and `list` alone: a list per kind, paged, a few at a time. What is not allowed or
 //! does not answer becomes a gap, and the rest is still read.
 
-mod request;
-mod run;
+pub(super) mod request;
+pub(super) mod run;
 #[cfg(test)]
 mod tests;
 
@@ -16,13 +16,13 @@ use serde_json::Value;
 use crate::diff::{Gap, GapReason, KINDS, Kind, LiveObject, LiveSet, Minor, Read, STORAGE_CLASS};
 use crate::render::DATABASE_LABEL;
 
-use request::{Trouble, get};
+use request::{Trouble, ask};
 use run::all;
 
 /// Objects of one page. The API server's own tools use the same number.
 const PAGE: u32 = 500;
 /// Requests at a time.
-const AT_ONCE: usize = 8;
+pub(super) const AT_ONCE: usize = 8;
 /// Up to this many namespaces are read one by one: that needs no rights in others. Beyond, one list for all is tried.
 const FEW_NAMESPACES: usize = 3;
 /// Up to this many objects are asked for by name; beyond, the names of all are listed first.
@@ -96,6 +96,11 @@ pub async fn read_live(client: &Client, source: String, wanted: &Wanted) -> Seen
     let mut blind: BTreeSet<(&str, Option<String>)> = BTreeSet::new();
     for list in found {
         if let Some(trouble) = &list.trouble {
+            // A kind that the server does not have and nobody wants is not worth a word.
+            let is_wanted = wanted.objects.iter().any(|(kind, _, _)| kind == list.kind.kind);
+            if trouble.reason == GapReason::NotFound && !is_wanted {
+                continue;
+            }
             seen.live.gaps.push(gap(list.kind, list.namespace.clone(), trouble));
             blind.insert((list.kind.kind, list.namespace.clone()));
         }
@@ -148,7 +153,7 @@ async fn list(client: Client, kind: &'static Kind, namespace: Option<String>, la
             params = params.continue_token(token);
         }
         let request = Request::new(kind.path(list.namespace.as_deref())).list(&params);
-        let trouble = match get(&client, request, kind).await {
+        let trouble = match ask(&client, request, kind).await {
             Ok(body) => {
                 let read = Read::json(&body, Some((kind.api_version, kind.kind)));
                 list.read.objects.extend(read.objects);
@@ -220,7 +225,7 @@ async fn look_by_name(client: &Client, wanted: &Wanted, can_see: &impl Fn(&str, 
             let client = client.clone();
             async move {
                 let request = Request::new(kind.path(Some(&namespace))).get(&name, &GetParams::default());
-                (kind, namespace, get(&client, request, kind).await)
+                (kind, namespace, ask(&client, request, kind).await)
             }
         }),
     )
@@ -248,7 +253,7 @@ async fn names_of(client: &Client, kind: &'static Kind, namespace: &str) -> Resu
     let mut params = ListParams::default().limit(PAGE);
     loop {
         let request = Request::new(kind.path(Some(namespace))).list_metadata(&params);
-        let body = get(client, request, kind).await?;
+        let body = ask(client, request, kind).await?;
         let read = Read::json(&body, Some(("meta.k8s.io/v1", "PartialObjectMetadata")));
         if read.stopped.is_some() {
             return Err(Trouble::error("the server's answer breaks off or is no JSON".to_owned()));
@@ -265,7 +270,7 @@ async fn names_of(client: &Client, kind: &'static Kind, namespace: &str) -> Resu
 async fn version(client: &Client) -> Result<Option<Minor>, Trouble> {
     const VERSION: Kind = Kind { api_version: "v1", kind: "version", resource: "version", built_in: true };
     let request = Request::new("/version").list(&ListParams::default());
-    let body = get(client, request, &VERSION).await?;
+    let body = ask(client, request, &VERSION).await?;
     let text: Value = serde_json::from_slice(&body).unwrap_or_default();
     let part = |name: &str| text.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
     Ok(Minor::parse(&format!("{}.{}", part("major"), part("minor"))))

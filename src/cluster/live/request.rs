@@ -1,4 +1,4 @@
-//! One `GET`, asked again as long as the server says that this may help, and what its refusal means.
+//! One request, asked again as long as the server says that this may help, and what its refusal means.
 
 use std::error::Error;
 use std::time::Duration;
@@ -23,13 +23,13 @@ const SLOW: Duration = Duration::from_secs(5);
 
 /// Why there is no answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Trouble {
+pub(in crate::cluster) struct Trouble {
     /// What it means for what was asked for.
-    pub(super) reason: GapReason,
+    pub(in crate::cluster) reason: GapReason,
     /// A sentence without a full stop. Never a secret: bodies that are no Status of the API server are not quoted.
-    pub(super) message: String,
+    pub(in crate::cluster) message: String,
     /// HTTP status, when there was an answer.
-    pub(super) status: Option<u16>,
+    pub(in crate::cluster) status: Option<u16>,
 }
 
 impl Trouble {
@@ -44,11 +44,12 @@ impl Trouble {
 }
 
 /// The body of the answer to one request for objects of a kind.
-pub(super) async fn get(
+pub(in crate::cluster) async fn ask(
     client: &Client,
     request: Result<Request<Vec<u8>>, kube::core::request::Error>,
     kind: &Kind,
 ) -> Result<Vec<u8>, Trouble> {
+    // All requests of this room can be repeated: they change nothing.
     let request = request.map_err(|error| Trouble::error(error.to_string()))?;
     let mut pause = PAUSE;
     let mut attempt = 1;
@@ -102,6 +103,10 @@ async fn refusal(client: &Client, answer: &Answer, kind: &Kind) -> Trouble {
     });
     let words = status.as_ref().and_then(|status| status.get("message")).and_then(Value::as_str).unwrap_or_default();
     match (answer.status, status.is_some()) {
+        // Rights are asked about before existence: what is not served is forbidden too, to whoever has no rights on it.
+        (403, _) if !kind.built_in && is_served(client, kind).await == Ok(false) => {
+            trouble(GapReason::NotFound, not_served(kind))
+        }
         (403, true) => trouble(GapReason::Forbidden, words.to_owned()),
         (403, false) => trouble(GapReason::Forbidden, format!("the server refuses {} (403)", kind.resource)),
         (401, _) => trouble(
@@ -111,16 +116,17 @@ async fn refusal(client: &Client, answer: &Answer, kind: &Kind) -> Trouble {
         (404, true) => trouble(GapReason::NotFound, words.to_owned()),
         // Whoever asks for a group that is not served gets a plain text. Only the list of groups tells it from a proxy's.
         (404, false) if !kind.built_in => match is_served(client, kind).await {
-            Ok(false) => {
-                let message = format!("the server has no {} of {}", kind.resource, kind.group());
-                trouble(GapReason::NotFound, message)
-            }
+            Ok(false) => trouble(GapReason::NotFound, not_served(kind)),
             Ok(true) => trouble(GapReason::Error, no_status(answer.status)),
             Err(error) => trouble(GapReason::Error, error),
         },
         (code, true) => trouble(GapReason::Error, format!("the server answers {code}: {words}")),
         (code, false) => trouble(GapReason::Error, no_status(code)),
     }
+}
+
+fn not_served(kind: &Kind) -> String {
+    format!("the server has no {} of {}", kind.resource, kind.group())
 }
 
 fn no_status(code: u16) -> String {

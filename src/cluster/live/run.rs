@@ -5,7 +5,7 @@ use std::future::Future;
 use tokio::task::JoinSet;
 
 /// Runs all futures, at most `limit` of them at a time. Results come in the order of the futures.
-pub(super) async fn all<T, F>(limit: usize, futures: impl IntoIterator<Item = F>) -> Vec<T>
+pub(in crate::cluster) async fn all<T, F>(limit: usize, futures: impl IntoIterator<Item = F>) -> Vec<T>
 where
     T: Send + 'static,
     F: Future<Output = T> + Send + 'static,

@@ -267,23 +267,29 @@ fn a_busy_server_is_asked_again_when_it_says_so() {
 /// RD-87: without the CustomResourceDefinition the objects are missing; behind a broken proxy nothing is known.
 #[test]
 fn a_kind_that_is_not_served_is_told_from_a_proxy() {
-    let server = |apis: Reply| {
+    let server = |apis: Reply, answer: u16| {
         let apis = Mutex::new(Some(apis));
         Server::start(move |path, _| match path {
             "/apis" => apis.lock().unwrap().take().unwrap_or_else(|| Reply::text(404, "")),
+            p if p.contains("/podmonitors") && answer == 403 => Reply::status(403, "cannot list podmonitors"),
             p if p.contains("/podmonitors") => Reply::text(404, "404 page not found\n"),
             p => healthy(p),
         })
     };
     let with = |groups: Value| Reply::json(200, &json!({"kind": "APIGroupList", "groups": groups}));
-    for (apis, reason) in [
-        (with(json!([{"name": "apps"}])), GapReason::NotFound),
-        (with(json!([{"name": "monitoring.coreos.com"}])), GapReason::Error),
-        (Reply::text(404, "<html></html>"), GapReason::Error),
+    for (apis, answer, reason) in [
+        (with(json!([{"name": "apps"}])), 404, GapReason::NotFound),
+        (with(json!([{"name": "apps"}])), 403, GapReason::NotFound),
+        (with(json!([{"name": "monitoring.coreos.com"}])), 404, GapReason::Error),
+        (with(json!([{"name": "monitoring.coreos.com"}])), 403, GapReason::Forbidden),
+        (Reply::text(404, "<html></html>"), 404, GapReason::Error),
+        (Reply::text(404, "<html></html>"), 403, GapReason::Forbidden),
     ] {
-        let seen_now = server(apis).read(&wanted(&[("PodMonitor", "prod", "db")]));
+        let seen_now = server(apis, answer).read(&wanted(&[("PodMonitor", "prod", "db")]));
         assert_eq!(gaps(&seen_now), [("PodMonitor".to_owned(), Some("prod".to_owned()), reason)]);
     }
+    let seen_now = server(with(json!([])), 404).read(&wanted(&[("Service", "prod", "db")]));
+    assert_eq!(gaps(&seen_now), [], "nobody wants one");
 }
 
 /// A label that somebody took away must not make a living database look missing.

@@ -426,7 +426,9 @@ fn strangers(schema: &Value, value: &Value, root: &Value, at: &str, out: &mut Ve
     if !schema["type"].is_null() && !kinds.contains(&json!(kind)) {
         out.push(format!("{at}: {kind} is not {kinds:?}"));
     }
-    if schema["enum"].as_array().is_some_and(|words| !words.contains(value)) || (!schema["const"].is_null() && schema["const"] != *value) {
+    if schema["enum"].as_array().is_some_and(|words| !words.contains(value))
+        || (!schema["const"].is_null() && schema["const"] != *value)
+    {
         out.push(format!("{at}: {value} is none of the words"));
     }
     if let Some(map) = value.as_object().filter(|_| schema["properties"].is_object()) {

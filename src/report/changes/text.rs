@@ -69,8 +69,13 @@ impl Writer<'_> {
         for database in databases {
             self.database(database);
         }
-        for (notice, subjects) in together(&report.problems) {
-            self.notice(notice, &subjects);
+        let notices = together(&report.problems);
+        for (index, (notice, subjects)) in notices.iter().enumerate() {
+            self.notice(notice, subjects);
+            // Several in a row with one hint get it once.
+            if notices.get(index + 1).is_none_or(|(next, _)| next.hint != notice.hint) && !notice.hint.is_empty() {
+                self.line(1, &[(Some(Tone::Quiet), &format!("hint: {}", notice.hint))]);
+            }
         }
         self.summary(report);
     }
@@ -245,9 +250,6 @@ impl Writer<'_> {
         let place = if place.is_empty() { String::new() } else { format!(" ({})", place.join(" ")) };
         let head = format!("{}[{}]", notice.severity, notice.code);
         self.owned_line(0, &[(Some(tone), head), (None, format!(": {}{place}", notice.message))]);
-        if !notice.hint.is_empty() {
-            self.line(1, &[(Some(Tone::Quiet), &format!("hint: {}", notice.hint))]);
-        }
     }
 
     fn summary(&mut self, report: &Report) {
@@ -260,8 +262,8 @@ impl Writer<'_> {
         self.line(0, &[(None, &sentence)]);
         self.line(0, &[(Some(Tone::Quiet), &self.totals.changes())]);
         if report.summary.differences() > 0 {
-            let differ =
-                format!("{} of {} differ; by class: ", thousands(databases_differing), count(databases, "Database"));
+            let databases = count(databases, "Database");
+            let differ = format!("different: {} of {databases}; by class: ", thousands(databases_differing));
             let parts = vec![(None, differ), (Some(Tone::Class(report.impact)), self.totals.classes_sentence())];
             self.owned_line(0, &parts);
         }

@@ -103,11 +103,13 @@ impl Totals {
 
     /// What an incomplete report says in every view.
     pub(super) fn banner(&self, report: &Report) -> Option<String> {
-        (!report.complete).then(|| {
-            format!(
-                "INCOMPLETE: {} could not be read, and nothing is known about them",
-                count(self.summary.unknown, "object")
-            )
-        })
+        let words = match self.summary.unknown {
+            _ if report.complete => return None,
+            0 => "INCOMPLETE: the problems say what could not be done".to_owned(),
+            unknown => {
+                format!("INCOMPLETE: {} could not be read, and nothing is known about them", count(unknown, "object"))
+            }
+        };
+        Some(words)
     }
 }
