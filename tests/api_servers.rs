@@ -141,6 +141,9 @@ const SEEN_BY_SERVER: [Code; 10] = [
     Code::PrimaryWithoutManual,
 ];
 
+/// Cases where we refuse on purpose what the server takes: it reads the key `on` as the text `true`.
+const STRICTER: [&str; 1] = ["DBR203-key-on"];
+
 /// What we refuse for a reason that the definition knows, the server refuses too, at the same field; and it accepts every
 /// Database of the other fixtures.
 #[test]
@@ -152,7 +155,11 @@ fn the_definition_refuses_what_we_refuse_and_accepts_what_we_render() {
             server.namespace("production").await;
             for case in folders("problems") {
                 let code = name_of(&case).split('-').next().and_then(Code::find).unwrap();
-                if !SEEN_BY_SERVER.contains(&code) {
+                // The platform file is never sent to a server.
+                if !SEEN_BY_SERVER.contains(&code)
+                    || case.join("dbrender.yaml").exists()
+                    || STRICTER.contains(&name_of(&case).as_str())
+                {
                     continue;
                 }
                 let ours = problem_fields(&case, code);
@@ -190,7 +197,11 @@ fn problem_fields(case: &Path, code: Code) -> Vec<String> {
     let output = run(case, "production", &["check", "-o", "json"]);
     let report: Value = serde_json::from_slice(&output.stdout).unwrap();
     let problems = report["problems"].as_array().cloned().unwrap_or_default();
-    problems.iter().filter(|p| p["code"] == code.id()).map(|p| p["path"].as_str().unwrap_or_default().to_owned()).collect()
+    problems
+        .iter()
+        .filter(|p| p["code"] == code.id())
+        .map(|p| p["field"].as_str().unwrap_or_default().to_owned())
+        .collect()
 }
 
 /// The server names the field in a cause, or for an unknown or mistyped one in its sentence.
@@ -202,7 +213,11 @@ fn same_field(answer: &Answer, ours: &[String]) -> Result<(), String> {
     let message = answer.message();
     let named = ours.iter().any(|path| {
         let last = path.rsplit('.').next().unwrap_or(path);
+        // Metadata are read into Go's own type, an unknown kind has no address.
+        let metadata = path.strip_prefix("metadata.").and_then(|rest| rest.split(['.', '[']).next());
         fields.iter().any(|field| field == path || path.starts_with(&format!("{field}.")))
+            || metadata.is_some_and(|field| message.contains(&format!("ObjectMeta.{field} ")))
+            || (path == "kind" && answer.code == 404)
             || message.contains(path.as_str())
             || message.contains(&format!("\"{last}\""))
     });

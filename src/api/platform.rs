@@ -27,7 +27,7 @@ pub struct Platform {
     #[serde(flatten)]
     #[schemars(flatten)]
     pub settings: PlatformSettings,
-    /// Named overlays, chosen with `--env NAME`: maps are merged, lists and values replace.
+    /// Named overlays, chosen with `--env NAME`: maps are merged, lists and values replace, null takes a value away.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub environments: BTreeMap<String, PlatformSettings>,
 }

@@ -60,14 +60,11 @@ fn class(subject: &Subject<'_>, out: &mut Problems) -> Option<String> {
     let logical = subject.spec.storage.storage_class.as_str();
     let class = subject.ground.storage_class(logical);
     // Empty is Kubernetes' own word for "no class": volumes that somebody has made by hand.
-    if let Err(reason) =
-        kubernetes_name::object_name(class).or_else(|reason| if class.is_empty() { Ok(()) } else { Err(reason) })
+    if !class.is_empty()
+        && let Err(reason) = kubernetes_name::object_name(class)
     {
-        out.report(
-            Code::InvalidReference,
-            spec("storage.storageClass"),
-            format!("the storage class {class:?} must {reason}"),
-        );
+        let message = format!("the storage class {class:?} must {reason}");
+        out.report(Code::InvalidReference, spec("storage.storageClass"), message);
         return None;
     }
     Some(class.to_owned())
