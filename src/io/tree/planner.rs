@@ -262,7 +262,9 @@ impl Planner<'_> {
             if !folders.contains_key(folder) && !pruned.contains(folder) {
                 let of_namespace = manifests.entry(namespace_of(folder)).or_default();
                 of_namespace.extend(kept.listing.names().map(|name| path(folder, name)));
-                if self.options.kustomization {
+                // Without its lock nobody knows what to list, and what is not listed is deleted by the next sync.
+                let namespace = existing.namespaces.get(namespace_of(folder));
+                if self.options.kustomization || namespace.is_some_and(|n| n.folder.listing != Listing::Absent) {
                     self.lock(folder, &kept.listing);
                 }
             }
@@ -343,7 +345,7 @@ impl Planner<'_> {
 
     fn left_behind(&mut self, path: &str, folder: &Folder) {
         let count = folder.listing.names().count();
-        let message = format!("{} holds {count} files of a Database that the input does not have", (self.shown)(path));
+        let message = format!("{} ({count} files) belongs to no Database of the input", (self.shown)(path));
         let mut problem = Problem::new(Code::LeftBehind, FieldPath::root(), message);
         problem.subject = Some(path.to_owned());
         self.problems.push(problem);

@@ -379,6 +379,13 @@ fn a_kustomization_lists_what_is_in_the_tree() {
     let after = "- shop/service-shop-ro.yaml\n- shop/service-shop.yaml\n- store/service-store.yaml\n";
     assert_eq!(fs::read_to_string(&path).unwrap(), format!("{head}{after}"));
 
+    // Without its lock nobody knows what it has; an empty list would be a deletion.
+    let lock = dir.path().join("demo/store").join(LOCK);
+    let kept = fs::read(&lock).unwrap();
+    fs::write(&lock, "rubbish").unwrap();
+    assert_eq!(run(dir.path(), ONE, &Options::default()).unwrap_err()[0].0, Code::BrokenLock);
+    fs::write(&lock, kept).unwrap();
+
     // Two branches were merged: the lines of both, in any order.
     fs::write(&path, format!("{head}- store/service-store.yaml\n- shop/service-shop.yaml\n")).unwrap();
     run(dir.path(), ONE, &Options::default()).unwrap();
