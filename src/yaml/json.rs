@@ -2,10 +2,10 @@
 
 use std::ops::Range;
 
+use super::budget::Budget;
 use super::node::{Entry, Key, Kind, Node};
 use super::read::{ReadError, ReadErrorKind};
 use super::scalar;
-use super::tree::Budget;
 
 /// The length of the blanks at the start of the text.
 pub(super) fn blanks(text: &str) -> usize {

@@ -7,6 +7,7 @@
 //!
 //! Both are functions of their arguments, and hostile text ends with an error within the given [`Limits`].
 
+mod budget;
 mod json;
 mod merge;
 mod node;
@@ -14,9 +15,13 @@ mod read;
 mod scalar;
 mod strict;
 mod syntax;
+mod tag;
 mod text;
 mod tree;
 mod write;
+
+#[cfg(test)]
+mod tests;
 
 pub use node::{Entry, Key, Kind, Node, Step};
 pub use read::{Document, Limits, ReadError, ReadErrorKind, decode, read_stream};

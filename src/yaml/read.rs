@@ -2,10 +2,11 @@
 
 use std::ops::Range;
 
+use super::budget::Budget;
 use super::json;
 use super::node::{Kind, Node};
 use super::text::{self, Chunk};
-use super::tree::{self, Budget};
+use super::tree;
 
 /// One parsed document that is not null.
 #[derive(Debug, Clone, PartialEq)]
@@ -194,13 +195,14 @@ fn read_json(text: &str, budget: &mut Budget, out: &mut Output) -> Option<usize>
                     return None;
                 }
             }
+            // One object or none: it may be YAML.
             Err(error) if error.kind == ReadErrorKind::Syntax && count <= 1 => {
-                // One object or none: it may be YAML. Kubernetes skips blanks up to the end of the line first.
                 *budget = before;
-                let rest = &text[at..];
-                let line = rest.find('\n').map_or(rest.len(), |found| found + 1);
-                let blank = rest[..line].len() - rest[..line].trim_start().len();
-                return Some(at + blank);
+                if let Some(start) = yaml_start(&text[at..]) {
+                    return Some(at + start);
+                }
+                out.take((None, vec![error]));
+                return None;
             }
             Err(error) => {
                 out.take((None, vec![error]));
@@ -208,6 +210,15 @@ fn read_json(text: &str, budget: &mut Budget, out: &mut Output) -> Option<usize>
             }
         }
     }
+}
+
+/// Where YAML begins in a text that is not JSON: behind blanks and one line break. Nothing where Kubernetes does not ask
+/// whether it is YAML, which it finds out from four bytes at a time.
+fn yaml_start(text: &str) -> Option<usize> {
+    let line = text.find('\n').map_or(text.len(), |found| found + 1);
+    let start = line - text[..line].trim_start().len();
+    let seen = if text[..start].ends_with('\n') { start - 1 } else { start };
+    (text.len() - seen >= 4).then_some(start)
 }
 
 fn read_chunk(text: &str, chunk: &Chunk, budget: &mut Budget) -> (Option<Document>, Vec<ReadError>) {

@@ -137,8 +137,29 @@ pub(super) enum ZoneKind {
     Brackets,
 }
 
-/// The column of a place, in bytes, counted from 0.
-pub(super) fn column(text: &str, at: usize) -> usize {
+/// The content of a block that is not indented, which only YAML 1.2 allows at the top of a document; and a last line of
+/// blanks without a line break, which a block that keeps its line breaks (`|+`) counts in 1.1 and not in 1.2.
+///
+/// `span` is the content without the header, unless there is no content (`empty`).
+pub(super) fn block(text: &str, span: &Range<usize>, empty: bool) -> Option<ReadError> {
+    if !empty && column(text, span.start) == 0 {
+        let place = span.start..span.start;
+        return Some(error(place, ReadErrorKind::Syntax, "the text of a block has to be indented", "indent it"));
+    }
+    let last = text.trim_end_matches(' ').len();
+    let blanks = last < text.len() && text[..last].ends_with('\n') && span.end >= last;
+    let header = if empty { span.start } else { text[..span.start].rfind(['|', '>'])? };
+    let keeps = text[header..].bytes().take(3).any(|byte| byte == b'+');
+    (blanks && keeps)
+        .then(|| error(last..text.len(), ReadErrorKind::Syntax, "the text ends in blanks", "end it with a line break"))
+}
+
+/// The column from which on tabs are content in the lines of a block, in bytes, counted from 0.
+pub(super) fn block_column(text: &str, span: &Range<usize>, empty: bool) -> usize {
+    if empty || text[span.start..].starts_with([' ', '\t', '\n', '\r']) { usize::MAX } else { column(text, span.start) }
+}
+
+fn column(text: &str, at: usize) -> usize {
     at - text[..at].rfind('\n').map_or(0, |found| found + 1)
 }
 
@@ -176,7 +197,7 @@ pub(super) fn tab(text: &str, zones: &[Zone]) -> Option<ReadError> {
                 let gap_end = gap.trim_end();
                 // Behind these another key may begin, and so nothing may be indented by tabs.
                 let indicator = gap_end.ends_with(['-', '?']) || text[line..at].trim() == ":";
-                gap.contains('#') || !(indicator || (in_indentation && zone_end <= line))
+                gap.contains('#') || !(indicator || in_indentation)
             }
         };
         if !allowed {

@@ -24,6 +24,15 @@ pub(super) fn error(text: &str, start: usize, error: &ScanError) -> ReadError {
         return template_error(start + place);
     }
     let (kind, message, hint) = words(error.kind());
+    // The parser stands a little further, or at the quotes.
+    let place = match kind {
+        ReadErrorKind::Tab => last_tab(text, at).map(|place| place..place + 1),
+        ReadErrorKind::Escape => wrong_escape(text, at).map(|place| place..place + 2),
+        _ => None,
+    };
+    let span = place
+        .filter(|place| text.get(place.clone()).is_some())
+        .map_or(span, |place| start + place.start..start + place.end);
     ReadError { span, kind, message, hint: hint.map(str::to_owned) }
 }
 
@@ -184,4 +193,34 @@ fn template(text: &str, at: usize) -> Option<usize> {
     let line = text[..at].rfind('\n').map_or(0, |found| found + 1);
     let before = text[..line.saturating_sub(1)].rfind('\n').map_or(0, |found| found + 1);
     text[before..end].find("{{").map(|found| before + found)
+}
+
+/// The tab at `at`, or the last one before it in the same line.
+fn last_tab(text: &str, at: usize) -> Option<usize> {
+    let line = text[..at].rfind('\n').map_or(0, |found| found + 1);
+    if text[at..].starts_with('\t') { Some(at) } else { text[line..at].rfind('\t').map(|found| line + found) }
+}
+
+/// The first escape behind `at` that YAML does not have, or that does not have its digits.
+fn wrong_escape(text: &str, at: usize) -> Option<usize> {
+    let bytes = text.as_bytes();
+    let mut at = at;
+    loop {
+        at += bytes.get(at..)?.iter().position(|byte| *byte == b'\\')?;
+        let width = match bytes.get(at + 1)? {
+            b'x' => 2,
+            b'u' => 4,
+            b'U' => 8,
+            b'0' | b'a' | b'b' | b't' | b'n' | b'v' | b'f' | b'r' | b'e' | b'"' | b'/' | b'\\' | b'N' | b'_' | b'L'
+            | b'P' | b' ' | b'\t' | b'\n' | b'\r' => 0,
+            _ => return Some(at),
+        };
+        let digits =
+            text.get(at + 2..at + 2 + width).filter(|digits| digits.bytes().all(|byte| byte.is_ascii_hexdigit()));
+        let Some(digits) = digits else { return Some(at) };
+        if width > 2 && u32::from_str_radix(digits, 16).ok().and_then(char::from_u32).is_none() {
+            return Some(at);
+        }
+        at += 2 + width;
+    }
 }

@@ -31,16 +31,21 @@ pub(super) struct Chunk {
 /// the user meant the document to begin there.
 pub(super) fn chunks(text: &str, start: usize) -> impl Iterator<Item = Chunk> + '_ {
     let mut next = Some((start, None));
+    // Where the text begins a line begins, also behind a JSON object.
+    let is_line_start = move |at: usize| at == start || text.as_bytes()[at - 1] == b'\n';
     std::iter::from_fn(move || {
         let (from, after_separator) = next.take()?;
-        let Some(at) = separator(text, from) else {
+        let here = is_line_start(from) && text[from..].starts_with("---");
+        let Some(at) = (if here { Some(from) } else { text[from..].find("\n---").map(|found| from + found + 1) })
+        else {
             return Some(Chunk { span: from..text.len(), after_separator });
         };
         let behind = at + 3;
         let end = text[behind..].find('\n').map_or(text.len(), |found| behind + found);
         let rest = &text[behind..end];
         let trimmed = rest.trim();
-        next = Some(if trimmed.is_empty() || trimmed.starts_with('#') {
+        // Kubernetes takes `---#` for a separator only if text stands before it.
+        next = Some(if trimmed.is_empty() || (trimmed.starts_with('#') && !rest.starts_with('#')) {
             ((end + 1).min(text.len()), None)
         } else {
             let content = behind + (rest.len() - rest.trim_start().len());
@@ -50,15 +55,6 @@ pub(super) fn chunks(text: &str, start: usize) -> impl Iterator<Item = Chunk> + 
         });
         Some(Chunk { span: from..at, after_separator })
     })
-}
-
-/// The next line from `from` on that starts with `---`. `from` is the start of a line, or just behind a `---`.
-fn separator(text: &str, from: usize) -> Option<usize> {
-    let at_line_start = from == 0 || text.as_bytes()[from - 1] == b'\n';
-    if at_line_start && text[from..].starts_with("---") {
-        return Some(from);
-    }
-    text[from..].find("\n---").map(|found| from + found + 1)
 }
 
 /// The first character that the YAML reader of Kubernetes refuses, or takes for a line break where no editor shows one.

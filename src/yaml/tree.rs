@@ -7,60 +7,13 @@ use std::ops::Range;
 
 use granit_parser::{Event, Parser, ScalarStyle, StructureStyle};
 
+use super::budget::Budget;
 use super::merge::Entries;
 use super::node::{Entry, Key, Kind, Node};
-use super::read::{Limits, ReadError, ReadErrorKind};
+use super::read::{ReadError, ReadErrorKind};
 use super::scalar::{self, Tag};
 use super::strict::{self, Zone, ZoneKind};
-use super::syntax;
-
-/// What is left of the [`Limits`] while a text is read.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Budget {
-    limits: Limits,
-    nodes: usize,
-    alias_nodes: usize,
-}
-
-impl Budget {
-    pub(super) fn new(limits: &Limits) -> Self {
-        Budget { limits: *limits, nodes: limits.nodes, alias_nodes: limits.alias_nodes }
-    }
-
-    /// Counts `count` values at `span`.
-    pub(super) fn spend(&mut self, count: usize, span: &Range<usize>) -> Result<(), ReadError> {
-        match self.nodes.checked_sub(count) {
-            Some(left) => {
-                self.nodes = left;
-                Ok(())
-            }
-            None => Err(limit(span, format!("the text holds more than {} values", self.limits.nodes))),
-        }
-    }
-
-    fn spend_alias(&mut self, count: usize, span: &Range<usize>) -> Result<(), ReadError> {
-        self.spend(count, span)?;
-        match self.alias_nodes.checked_sub(count) {
-            Some(left) => {
-                self.alias_nodes = left;
-                Ok(())
-            }
-            None => Err(limit(span, format!("aliases expand to more than {} values", self.limits.alias_nodes))),
-        }
-    }
-
-    /// Refuses a collection at `depth`, the outermost having depth 1.
-    pub(super) fn check_depth(&self, depth: usize, span: &Range<usize>) -> Result<(), ReadError> {
-        if depth > self.limits.depth {
-            return Err(limit(span, format!("lists and mappings are nested more than {} deep", self.limits.depth)));
-        }
-        Ok(())
-    }
-}
-
-fn limit(span: &Range<usize>, message: String) -> ReadError {
-    ReadError { span: span.clone(), kind: ReadErrorKind::Limit, message, hint: None }
-}
+use super::{syntax, tag};
 
 /// A value on its way into the tree.
 struct Value {
@@ -150,7 +103,10 @@ pub(super) fn read(text: &str, start: usize, budget: &mut Budget) -> Result<Opti
         zones: text.contains('\t').then(Vec::new),
     };
     if let Err(error) = tree.run() {
-        tree.errors.push(error);
+        // Behind a template everything looks wrong.
+        if !tree.errors.iter().any(|error| error.kind == ReadErrorKind::Template) {
+            tree.errors.push(error);
+        }
     }
     if tree.errors.is_empty() { Ok(tree.root) } else { Err(tree.errors) }
 }
@@ -339,8 +295,9 @@ impl Tree<'_> {
                 self.zone(place.clone(), ZoneKind::Quoted);
             }
             ScalarStyle::Literal | ScalarStyle::Folded => {
-                let column = strict::column(self.text, place.start);
-                self.zone(place.clone(), ZoneKind::Block(column));
+                let empty = written.text.bytes().all(|byte| byte == b'\n');
+                self.refuse(strict::block(self.text, place, empty))?;
+                self.zone(place.clone(), ZoneKind::Block(strict::block_column(self.text, place, empty)));
             }
         }
         self.key = None;
@@ -368,16 +325,19 @@ impl Tree<'_> {
         };
         let span = self.start + place.start..self.start + end;
         let plain = *style == ScalarStyle::Plain;
-        if as_key && plain && tag.is_none() && text == "<<" {
+        if as_key && plain && text == "<<" {
+            if let Some(tag) = tag {
+                self.errors.push(tag::unknown(tag, &span));
+            }
             return Value { role: Role::MergeKey, ..Value::scalar(Kind::Null, &span) };
         }
         let known = match tag {
             None if plain => None,
             None => Some(Tag::Str),
-            Some(tag) => match scalar_tag(tag) {
+            Some(tag) => match tag::scalar(tag) {
                 Some(known) => Some(known),
                 None => {
-                    self.errors.push(unknown_tag(tag, &span));
+                    self.errors.push(tag::unknown(tag, &span));
                     return Value::scalar(Kind::Null, &span);
                 }
             },
@@ -387,7 +347,7 @@ impl Tree<'_> {
         }
         let problem = |kind, message, hint: String| ReadError { span: span.clone(), kind, message, hint: Some(hint) };
         let Some(resolved) = scalar::resolve(text, known) else {
-            let message = format!("`{}` is no {}", short(text), known.map_or("value", Tag::text));
+            let message = format!("`{}` is no {}", tag::short(text), known.map_or("value", Tag::text));
             self.errors.push(problem(ReadErrorKind::Tag, message, "remove the tag".to_owned()));
             return Value::scalar(Kind::Null, &span);
         };
@@ -448,30 +408,8 @@ impl Tree<'_> {
         if let Some(tag) = tag
             && tag.core_suffix() != Some(fitting)
         {
-            self.errors.push(unknown_tag(tag, &self.whole(place)));
+            self.errors.push(tag::unknown(tag, &self.whole(place)));
         }
-    }
-}
-
-fn scalar_tag(tag: &granit_parser::Tag) -> Option<Tag> {
-    match tag.core_suffix() {
-        Some("str") => Some(Tag::Str),
-        Some("bool") => Some(Tag::Bool),
-        Some("int") => Some(Tag::Int),
-        Some("float") => Some(Tag::Float),
-        Some("null") => Some(Tag::Null),
-        // `! 12` is the text 12.
-        None if tag.original() == "!" => Some(Tag::Str),
-        _ => None,
-    }
-}
-
-fn unknown_tag(tag: &granit_parser::Tag, span: &Range<usize>) -> ReadError {
-    ReadError {
-        span: span.clone(),
-        kind: ReadErrorKind::Tag,
-        message: format!("the tag `{}` means nothing here", short(&tag.original())),
-        hint: Some("remove the tag; text that begins with ! needs quotes".to_owned()),
     }
 }
 
@@ -502,13 +440,5 @@ fn size(node: &Node) -> usize {
         Kind::Sequence(items) => 1 + items.iter().map(size).sum::<usize>(),
         Kind::Mapping(entries) => 1 + entries.iter().map(|entry| 1 + size(&entry.value)).sum::<usize>(),
         _ => 1,
-    }
-}
-
-/// The first characters of a text, for a message.
-fn short(text: &str) -> Cow<'_, str> {
-    match text.char_indices().nth(40) {
-        Some((at, _)) => Cow::Owned(format!("{}…", &text[..at])),
-        None => Cow::Borrowed(text),
     }
 }

@@ -146,10 +146,15 @@ impl<'v> Writer<'_, 'v> {
     }
 
     fn number(&mut self, number: &serde_json::Number) {
-        // One spelling per value: 8.0 is 8, since the API server has no other.
-        let canonical = if number.is_f64() { number.as_f64().and_then(scalar::float_number) } else { None };
-        // A String takes whatever is written.
-        let _ = write!(self.out, "{}", canonical.as_ref().unwrap_or(number));
+        // One spelling per value: 8.0 is 8, since the API server has no other. A String takes whatever is written.
+        let _ = match number.as_f64() {
+            Some(float) if number.is_f64() => match scalar::float_number(float).and_then(|number| number.as_i64()) {
+                Some(whole) => write!(self.out, "{whole}"),
+                None if (1e-5..1e16).contains(&float.abs()) => write!(self.out, "{float}"),
+                None => write!(self.out, "{float:e}"),
+            },
+            _ => write!(self.out, "{number}"),
+        };
     }
 
     fn block(&mut self, text: &str, chomping: &str, indent: usize) {

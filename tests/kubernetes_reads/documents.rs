@@ -177,6 +177,31 @@ fn known_documents_are_read_as_kubernetes_reads_them() {
     assert!(wrong.is_empty(), "{} of {}:\n{}", wrong.len(), cases.len(), wrong.join("\n"));
 }
 
+/// `answers.jsonl` says what Kubernetes reads, for the tests that run without it (`src/yaml/tests`). Written again with
+/// `DBRENDER_BLESS=1`.
+#[test]
+fn the_recorded_answers_are_those_of_kubernetes() {
+    let plain = strings().into_iter().filter(|text| !text.contains(['\n', '\r'])).map(|text| format!("k: {text}\n"));
+    let texts: Vec<String> = lines(include_str!("cases/documents.txt")).map(|(_, text)| text).chain(plain).collect();
+    let mut record = String::new();
+    for (text, answer) in texts.iter().zip(ask(texts.iter().map(|text| ("stream", text.as_bytes())))) {
+        let documents = match answer {
+            Answer::Read(documents) => documents,
+            Answer::Refused(_) => Value::Null,
+        };
+        record.push_str(&json!({"text": text, "documents": documents}).to_string());
+        record.push('\n');
+    }
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/kubernetes_reads/cases/answers.jsonl");
+    if std::env::var_os("DBRENDER_BLESS").is_some() {
+        std::fs::write(path, &record).unwrap();
+    }
+    assert!(
+        std::fs::read_to_string(path).unwrap() == record,
+        "run again with DBRENDER_BLESS=1 and look at the changes"
+    );
+}
+
 /// Every tricky string that is one line, as it stands: as a value, a key, an item, inside brackets.
 #[test]
 fn bare_scalars_are_read_as_kubernetes_reads_them() {
@@ -216,6 +241,23 @@ fn damaged_manifests_are_read_as_kubernetes_reads_them() {
     }
 }
 
+/// Texts made of the pieces of YAML in no good order.
+#[test]
+fn heaps_of_yaml_are_read_as_kubernetes_reads_them() {
+    const PIECES: [&str; 72] = [
+        "a", "b", "key", "1", "yes", "\"q\"", "'s'", "~", "<<", "é", "0x1", "-1", "a b", "a: ", "b: ", "k:", ": ", ":",
+        "? ", "?", "- ", "-", "- - ", "[", "]", "{", "}", ", ", ",", "&a ", "&b ", "*a", "*b ", "!!str ", "!!map ",
+        "! ", "|", ">", "|-\n", "|+\n", ">-\n", "|2\n", "\n", "\n", "\n ", "\n  ", "\n    ", "\n- ", "\na: ",
+        "\n  b: ", "\n  - ", "\n\n", "\t", "\n\t", " \t", " ", "  ", "#", " # c", "\n# c\n", "---", "\n---\n",
+        "\n...\n", "...", "\r\n", "\"", "'", "\\", "\\n", "%", "@", "<<: ",
+    ];
+    let mut random = Random::new(number("DBRENDER_SEED", 5));
+    let texts: Vec<String> = (0..number("DBRENDER_ROUNDS", 5_000) * 5)
+        .map(|_| (0..=random.below(14)).map(|_| PIECES[random.below(PIECES.len())]).collect())
+        .collect();
+    summarise(&texts, "heaps", "");
+}
+
 /// Never another value, never something that Kubernetes refuses.
 fn summarise(texts: &[String], what: &str, base: &str) {
     let answers = ask(texts.iter().map(|text| ("stream", text.as_bytes())));
@@ -231,6 +273,7 @@ fn summarise(texts: &[String], what: &str, base: &str) {
             println!("{}", report(verdict, text, &answer, base));
         }
     }
+    wrong.sort_by_key(String::len);
     let [same, other, lenient, strict] = count;
     println!("{what}: {} texts, {same} same, {other} wrong, {lenient} lenient, {strict} strict", texts.len());
     assert!(wrong.is_empty(), "{} wrong, the first of them:\n{}", wrong.len(), wrong[..wrong.len().min(60)].join("\n"));
