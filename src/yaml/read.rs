@@ -228,7 +228,14 @@ fn read_chunk(text: &str, chunk: &Chunk, budget: &mut Budget) -> (Option<Documen
             span: span.clone(),
             kind: ReadErrorKind::Separator,
             message: "Kubernetes allows nothing but a comment behind --- in the same line".to_owned(),
-            hint: Some("write --- alone in its line".to_owned()),
+            hint: Some(
+                if text[span.clone()].starts_with('#') {
+                    "a blank is missing before #"
+                } else {
+                    "write --- alone in its line"
+                }
+                .to_owned(),
+            ),
         });
     }
     // A parser of its own costs as much as a few values.

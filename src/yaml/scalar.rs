@@ -191,13 +191,19 @@ fn float_with_underscores(text: &str) -> Scalar {
 
 /// The number that the API server gets, or nothing for infinity and not-a-number, which JSON cannot hold.
 ///
-/// A whole float comes out of the conversion to JSON without a point, so it arrives as an integer; an integer beyond
-/// 64 bits with a sign arrives as a float.
+/// A whole float comes out of the conversion to JSON without a point, with the least digits that tell it from its
+/// neighbours, so it arrives as an integer; an integer beyond 64 bits with a sign arrives as a float.
 pub(super) fn float_number(value: f64) -> Option<serde_json::Number> {
-    const END: f64 = 9_223_372_036_854_775_808.0;
-    if value.fract() == 0.0 && (-END..END).contains(&value) {
-        // Exact: the value is whole and in range.
-        return Some((value as i64).into());
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    if value.fract() == 0.0 {
+        if value.abs() < EXACT {
+            return Some((value as i64).into());
+        }
+        if value.abs() < 1e19
+            && let Ok(whole) = format!("{value}").parse::<i64>()
+        {
+            return Some(whole.into());
+        }
     }
     serde_json::Number::from_f64(value)
 }
