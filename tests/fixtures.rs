@@ -9,12 +9,14 @@ use std::process::{Command, Output};
 
 use libtest_mimic::{Arguments, Failed, Trial};
 
+/// Runs the case of a folder.
+type Run = fn(&Path) -> Result<(), Failed>;
+
 fn main() {
     let mut arguments = Arguments::from_args();
     // Each case is a process; more at once than cores only makes them slower.
     arguments.test_threads.get_or_insert(2);
-    let families: [(&str, fn(&Path) -> Result<(), Failed>); 3] =
-        [("render", render_case), ("problems", problem_case), ("updates", update_case)];
+    let families: [(&str, Run); 3] = [("render", render_case), ("problems", problem_case), ("updates", update_case)];
     let mut trials: Vec<Trial> = families
         .iter()
         .flat_map(|&(family, run)| {

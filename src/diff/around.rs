@@ -73,6 +73,8 @@ pub(super) struct Around<'a> {
     pub(super) name: &'a str,
     pub(super) plan: Option<&'a Plan>,
     pub(super) engine: Option<&'static dyn Engine>,
+    /// Engine as users write it; empty when nothing says which.
+    pub(super) engine_word: &'a str,
     pub(super) index: &'a Index<'a>,
     /// The members, as rendered and as they are.
     pub(super) wanted_set: Option<&'a Value>,
@@ -86,17 +88,25 @@ pub(super) struct Around<'a> {
 impl<'a> Around<'a> {
     pub(super) fn new(desired: &Desired<'a>, index: &'a Index<'a>) -> Around<'a> {
         let wanted = desired.objects.iter().find(|object| object.kind == "StatefulSet");
-        let engine_word = wanted.and_then(|object| text(&object.value, "/metadata/labels/app.kubernetes.io~1name"));
-        let engine = match desired.plan {
-            Some(plan) => engine::by_name(plan.engine),
-            None => engine::ALL.iter().copied().find(|engine| Some(engine.name().as_str()) == engine_word),
+        let engine_word = match desired.plan {
+            Some(plan) => plan.engine.as_str(),
+            None => {
+                let mut words = desired
+                    .objects
+                    .iter()
+                    .filter_map(|object| object.value.get("metadata")?.get("labels")?.get(NAME_LABEL)?.as_str());
+                words.next().unwrap_or_default()
+            }
         };
-        let live_set = wanted.and_then(|object| index.find("StatefulSet", &object.namespace, &object.name)).map(|(_, live)| live);
+        let engine = engine::ALL.iter().copied().find(|engine| engine.name().as_str() == engine_word);
+        let live_set =
+            wanted.and_then(|object| index.find("StatefulSet", &object.namespace, &object.name)).map(|(_, live)| live);
         let (namespace, name) = (desired.namespace, desired.name);
         let job = format!("{name}-credentials-");
-        let filled_by_job = index.of_database(namespace, name).into_iter().any(|(_, object)| {
-            object.kind == "Job" && object.name.starts_with(&job) && is_complete(&object.value)
-        });
+        let filled_by_job = index
+            .of_database(namespace, name)
+            .into_iter()
+            .any(|(_, object)| object.kind == "Job" && object.name.starts_with(&job) && is_complete(&object.value));
         let mut claims = wanted.map(|set| claims_of(set, index, namespace, name)).unwrap_or_default();
         claims.sort_by_key(|claim| (claim.ordinal, claim.place));
         Around {
@@ -104,6 +114,7 @@ impl<'a> Around<'a> {
             name,
             plan: desired.plan,
             engine,
+            engine_word,
             index,
             wanted_set: wanted.map(|object| &object.value),
             live_set,
@@ -142,21 +153,13 @@ impl<'a> Around<'a> {
     pub(super) fn admin_secret(&self) -> String {
         self.plan.map_or_else(|| format!("{}-admin", self.name), admin_secret_name)
     }
-
-    /// Engine as users write it.
-    pub(super) fn engine_word(&self) -> &'a str {
-        match (self.engine, self.plan) {
-            (Some(engine), _) => engine.name().as_str(),
-            (None, Some(plan)) => plan.engine.as_str(),
-            (None, None) => self.wanted_set.and_then(|set| text(set, "/metadata/labels/app.kubernetes.io~1name")).unwrap_or_default(),
-        }
-    }
 }
 
 /// Claims that Kubernetes has made from the templates of a StatefulSet: `<template>-<set>-<ordinal>`.
 fn claims_of<'a>(set: &'a Object, index: &'a Index<'a>, namespace: &str, database: &str) -> Vec<Claim<'a>> {
     let templates = set.value.pointer("/spec/volumeClaimTemplates").and_then(Value::as_array);
-    let names: Vec<&'a str> = templates.into_iter().flatten().filter_map(|template| text(template, "/metadata/name")).collect();
+    let names: Vec<&'a str> =
+        templates.into_iter().flatten().filter_map(|template| text(template, "/metadata/name")).collect();
     let claim = |(place, live): (usize, &'a LiveObject)| {
         let (head, ordinal) = live.name.rsplit_once('-')?;
         let ordinal = ordinal.parse().ok()?;
@@ -164,7 +167,12 @@ fn claims_of<'a>(set: &'a Object, index: &'a Index<'a>, namespace: &str, databas
         let template = names.iter().find(|name| **name == template)?;
         Some(Claim { template, ordinal, live, place })
     };
-    index.of_database(namespace, database).into_iter().filter(|(_, live)| live.kind == "PersistentVolumeClaim").filter_map(claim).collect()
+    index
+        .of_database(namespace, database)
+        .into_iter()
+        .filter(|(_, live)| live.kind == "PersistentVolumeClaim")
+        .filter_map(claim)
+        .collect()
 }
 
 fn text<'v>(value: &'v Value, pointer: &str) -> Option<&'v str> {

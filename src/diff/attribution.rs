@@ -116,7 +116,8 @@ mod tests {
     }
 
     fn container<'a>(name: &'a str, rest: &[Step<'a>]) -> Vec<Step<'a>> {
-        let mut steps = vec![Step::Field("spec"), Step::Field("template"), Step::Field("spec"), Step::Field("containers")];
+        let mut steps =
+            vec![Step::Field("spec"), Step::Field("template"), Step::Field("spec"), Step::Field("containers")];
         steps.push(Step::Item(vec![("name", name.into())]));
         steps.extend_from_slice(rest);
         steps
@@ -130,8 +131,14 @@ mod tests {
         assert_eq!(owner(&container("side", &[])).as_deref(), Some("kubectl-edit"));
         assert_eq!(owner(&container("other", &[])), None);
         let port = Step::Item(vec![("containerPort", "5432".into()), ("protocol", "TCP".into())]);
-        assert_eq!(owner(&container("postgresql", &[Step::Field("ports"), port.clone(), Step::Field("name")])).as_deref(), Some("dbrender"));
-        assert_eq!(owner(&container("postgresql", &[Step::Field("args"), Step::Index(1)])).as_deref(), Some("dbrender"));
+        assert_eq!(
+            owner(&container("postgresql", &[Step::Field("ports"), port.clone(), Step::Field("name")])).as_deref(),
+            Some("dbrender")
+        );
+        assert_eq!(
+            owner(&container("postgresql", &[Step::Field("args"), Step::Index(1)])).as_deref(),
+            Some("dbrender")
+        );
         let claim = Step::Item(vec![("name", "data".into())]);
         let inside = [Step::Field("spec"), Step::Field("volumeClaimTemplates"), claim, Step::Field("spec")];
         assert_eq!(owner(&inside).as_deref(), Some("dbrender"), "an atomic list is owned as a whole");
@@ -148,12 +155,17 @@ mod tests {
         assert!(is_autoscaler(&by("kube-controller-manager", "scale")));
         assert!(is_autoscaler(&by("keda-operator", "scale")));
         assert!(!is_autoscaler(&by("kubectl", "scale")));
-        assert!(!is_autoscaler(&by("kube-controller-manager", "")), "a controller that writes the object itself does not scale");
+        assert!(
+            !is_autoscaler(&by("kube-controller-manager", "")),
+            "a controller that writes the object itself does not scale"
+        );
     }
 
     #[test]
     fn nonsense_names_nobody() {
-        for text in [None, Some(""), Some("{}"), Some("[{\"fieldsV1\":3}]"), Some("[{}]"), Some("[{\"fieldsV1\":{\"k:\":{}}}]")] {
+        for text in
+            [None, Some(""), Some("{}"), Some("[{\"fieldsV1\":3}]"), Some("[{}]"), Some("[{\"fieldsV1\":{\"k:\":{}}}]")]
+        {
             assert_eq!(Managers::read(text).of(&[Step::Field("spec"), Step::Field("replicas")]), None, "{text:?}");
         }
     }

@@ -10,10 +10,10 @@ use crate::api::{DeletionPolicy, EngineName, LabelSelector, Quantity, Replicatio
 use crate::plan::{Access, Credentials, Destination, Monitoring, Plan, Profile, Restore};
 use crate::render::{Object, render};
 
-use super::{Bucket, Change, Desired, Minor, ObjectReport};
 use super::defaults::fields_of;
 use super::path::pointer;
 use super::walk::Walk;
+use super::{Bucket, Change, Desired, Minor, ObjectReport};
 
 /// A field of the Database, as far as the Plan holds it.
 struct Lever {

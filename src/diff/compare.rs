@@ -61,7 +61,9 @@ impl<'a> Comparison<'a> {
             broken: live
                 .broken
                 .iter()
-                .map(|error| ((error.kind.as_str(), error.namespace.as_str(), error.name.as_str()), error.message.as_str()))
+                .map(|error| {
+                    ((error.kind.as_str(), error.namespace.as_str(), error.name.as_str()), error.message.as_str())
+                })
                 .collect(),
             seen: vec![false; live.objects.len()],
             kinds: BTreeSet::new(),
@@ -77,11 +79,7 @@ impl<'a> Comparison<'a> {
             .iter()
             .filter_map(|name| self.index.find("Secret", desired.namespace, name).map(|(_, secret)| secret))
             .collect();
-        let subject = Subject {
-            desired,
-            around: &around,
-            mask: self.mask.of_database(&secrets, known_facts(desired)),
-        };
+        let subject = Subject { desired, around: &around, mask: self.mask.of_database(&secrets, known_facts(desired)) };
         let mut objects = Vec::with_capacity(desired.objects.len() + around.claims.len());
         for object in desired.objects {
             if !self.kinds.contains(&object.kind) {
@@ -118,7 +116,7 @@ impl<'a> Comparison<'a> {
         let report = DatabaseReport {
             namespace: desired.namespace.to_owned(),
             name: desired.name.to_owned(),
-            engine: around.engine_word().to_owned(),
+            engine: around.engine_word.to_owned(),
             impact: worst(&objects),
             origin: desired.origin.cloned(),
             objects,
@@ -189,9 +187,15 @@ pub(super) fn worst(objects: &[ObjectReport]) -> Impact {
 
 /// Texts that stand in the Secrets and are no secrets.
 fn known_facts(desired: &Desired<'_>) -> BTreeSet<Vec<u8>> {
-    let mut known: BTreeSet<Vec<u8>> = desired.plan.map(|plan| {
-        [&plan.database, &plan.username, &plan.name, &plan.namespace].into_iter().map(|text| text.clone().into_bytes()).collect()
-    }).unwrap_or_default();
+    let mut known: BTreeSet<Vec<u8>> = desired
+        .plan
+        .map(|plan| {
+            [&plan.database, &plan.username, &plan.name, &plan.namespace]
+                .into_iter()
+                .map(|text| text.clone().into_bytes())
+                .collect()
+        })
+        .unwrap_or_default();
     if desired.plan.is_some() {
         for object in desired.objects.iter().filter(|object| object.kind == "Secret") {
             known.extend(secret::rendered_data(&object.value).into_values());
@@ -219,7 +223,13 @@ type Gaps<'a> = BTreeMap<(&'a str, Option<&'a str>), &'a Gap>;
 type Broken<'a> = BTreeMap<(&'a str, &'a str, &'a str), &'a str>;
 
 /// An object that was not found: missing only if it was looked for.
-fn unseen(policy: &Policy, gaps: &Gaps<'_>, broken: &Broken<'_>, object: &Object, subject: &Subject<'_>) -> ObjectReport {
+fn unseen(
+    policy: &Policy,
+    gaps: &Gaps<'_>,
+    broken: &Broken<'_>,
+    object: &Object,
+    subject: &Subject<'_>,
+) -> ObjectReport {
     let Object { api_version, kind, namespace, name, .. } = object;
     let mut report = empty_report((api_version, kind, namespace, name), Status::Missing);
     match why_unseen(policy, gaps, broken, kind, namespace, name) {
@@ -267,7 +277,10 @@ fn compared(policy: &Policy, object: &Object, live: &LiveObject, subject: &Subje
     let around = subject.around;
     let suffixes = around.engine.map(|engine| engine.run_config_map_suffixes()).unwrap_or_default();
     let is_store = kind == "ConfigMap"
-        && name.strip_prefix(around.name).and_then(|rest| rest.strip_prefix('-')).is_some_and(|rest| suffixes.contains(&rest));
+        && name
+            .strip_prefix(around.name)
+            .and_then(|rest| rest.strip_prefix('-'))
+            .is_some_and(|rest| suffixes.contains(&rest));
     let parsed = if is_store { structured(value, &live.value) } else { Vec::new() };
 
     let mut walk = Walk::new(kind, policy.kubernetes);
@@ -278,7 +291,9 @@ fn compared(policy: &Policy, object: &Object, live: &LiveObject, subject: &Subje
         walk.at(Step::Field("status"), |walk| walk.ignore(Rule::Status));
     }
     if live.managed_fields.is_some() {
-        walk.at(Step::Field("metadata"), |walk| walk.at(Step::Field("managedFields"), |walk| walk.ignore(Rule::ServerMetadata)));
+        walk.at(Step::Field("metadata"), |walk| {
+            walk.at(Step::Field("managedFields"), |walk| walk.ignore(Rule::ServerMetadata))
+        });
     }
     let mut filled = Filled::Whole;
     match kind.as_str() {
@@ -313,7 +328,9 @@ fn judge(found: Vec<Found<'_>>, live: &LiveObject, subject: &Subject<'_>, report
     let moved = (report.kind == "StatefulSet").then(|| profile::moved(subject.desired, live)).flatten();
     for found in found {
         let Judged { mut impact, mut reason, commands } = impact::of_change(&report.kind, &found, live, subject.around);
-        if let (Some(moved), Impact::RollingRestart, Some(Step::Field("template"))) = (moved, impact, found.steps.get(1)) {
+        if let (Some(moved), Impact::RollingRestart, Some(Step::Field("template"))) =
+            (moved, impact, found.steps.get(1))
+        {
             (impact, reason) = (Impact::Migration, Cow::Borrowed(moved));
         }
         let changed_by = if found.op == Op::Add { None } else { managers.of(&found.steps) };
@@ -345,7 +362,18 @@ fn judge(found: Vec<Found<'_>>, live: &LiveObject, subject: &Subject<'_>, report
             }
         }
         let (desired, live) = subject.mask.pair(&report.kind, &found.steps, found.desired, found.live);
-        report.changes.push(Change { path, bucket, op: found.op, desired, live, impact, reason, field: None, changed_by, count: 1 });
+        report.changes.push(Change {
+            path,
+            bucket,
+            op: found.op,
+            desired,
+            live,
+            impact,
+            reason,
+            field: None,
+            changed_by,
+            count: 1,
+        });
     }
     // Drift first, and of that the worst first; otherwise in the order of the object.
     report.changes.sort_by(|a, b| (a.bucket as u8).cmp(&(b.bucket as u8)).then(b.impact.cmp(&a.impact)));

@@ -11,7 +11,7 @@ mod workload;
 
 pub use stored::as_stored;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::Minor;
 
@@ -36,7 +36,7 @@ pub(super) enum Kind {
     /// A list of words in which order counts.
     Words,
     /// A list of words in which order does not count.
-    Set(Extra),
+    Set,
     /// Anything; only we may add.
     Json,
 }
@@ -80,12 +80,34 @@ pub(super) enum Fill {
     Text(&'static str),
     /// A boolean.
     Bool(bool),
+    /// Words.
+    List(&'static [&'static str]),
     /// The value of the field beside it.
     Same(&'static str),
+    /// What follows from the fields beside it, and that in words.
+    Computed(fn(&Map<String, Value>) -> Value, &'static str),
     /// An object of filled fields.
     Object,
     /// Whatever the server, or a controller of Kubernetes, puts there, as far as the test holds.
     Assigned(fn(&Value) -> bool),
+    /// The first up to and with this minor, the second from there on.
+    Until(Minor, &'static Fill, &'static Fill),
+}
+
+impl Fill {
+    /// What it is in a minor.
+    pub(super) fn at(self, minor: Minor) -> Fill {
+        match self {
+            Fill::Until(last, &old, &new) => {
+                if minor <= last {
+                    old
+                } else {
+                    new
+                }
+            }
+            fill => fill,
+        }
+    }
 }
 
 /// The fields of a kind beside metadata, which is the same for all.
@@ -136,13 +158,15 @@ fn collect(kind: &'static str, fields: &[Field], minor: Minor, path: &mut String
         let length = path.len();
         path.push('/');
         path.push_str(field.name);
-        let value = match field.fill {
+        let value = match field.fill.at(minor) {
             Fill::Int(number) => Some(number.to_string()),
             Fill::Text(text) => Some(format!("{text:?}")),
             Fill::Bool(value) => Some(value.to_string()),
+            Fill::List(words) => Some(format!("{words:?}")),
             Fill::Same(other) => Some(format!("the value of {other}")),
+            Fill::Computed(_, words) => Some(words.to_owned()),
             Fill::Zero => Some("zero".to_owned()),
-            Fill::Nothing | Fill::Object | Fill::Assigned(_) => None,
+            Fill::Nothing | Fill::Object | Fill::Assigned(_) | Fill::Until(..) => None,
         };
         list.extend(value.map(|value| Default { kind, path: path.clone(), value }));
         descend(kind, field.kind, minor, path, list);
@@ -159,7 +183,7 @@ fn descend(kind: &'static str, what: &Kind, minor: Minor, path: &mut String, lis
             descend(kind, item, minor, path, list);
             path.truncate(length);
         }
-        Kind::Scalar | Kind::Quantity | Kind::Map(..) | Kind::Words | Kind::Set(_) | Kind::Json => {}
+        Kind::Scalar | Kind::Quantity | Kind::Map(..) | Kind::Words | Kind::Set | Kind::Json => {}
     }
 }
 
@@ -168,7 +192,7 @@ fn descend(kind: &'static str, what: &Kind, minor: Minor, path: &mut String, lis
 const SCALAR: &Kind = &Kind::Scalar;
 const QUANTITY: &Kind = &Kind::Quantity;
 const WORDS: &Kind = &Kind::Words;
-const SET: &Kind = &Kind::Set(Extra::Drift);
+const SET: &Kind = &Kind::Set;
 /// Labels, annotations and the like.
 const OPEN: &Kind = &Kind::Map(SCALAR, Extra::Foreign);
 /// Selectors and the like.

@@ -50,7 +50,10 @@ pub(super) fn of_change(kind: &str, found: &Found<'_>, live: &LiveObject, around
         [Step::Field("metadata"), Step::Field("labels"), Step::Field(label)]
             if kind == "StatefulSet" && *label == NAME_LABEL =>
         {
-            Judged::new(Impact::DataLoss, "another engine cannot read the data of this one: make a new Database instead")
+            Judged::new(
+                Impact::DataLoss,
+                "another engine cannot read the data of this one: make a new Database instead",
+            )
         }
         [Step::Field("metadata"), Step::Field("annotations"), Step::Field(_), _, ..] => {
             Judged::new(Impact::InPlace, "the members take it over within seconds")
@@ -146,7 +149,12 @@ fn recreate(around: &Around<'_>, kind: &str, name: &str, reason: &'static str) -
 }
 
 fn job_again(around: &Around<'_>, name: &str) -> Judged {
-    recreate(around, "Job", name, "the template of a Job cannot change: it has to be deleted and made again, and runs again")
+    recreate(
+        around,
+        "Job",
+        name,
+        "the template of a Job cannot change: it has to be deleted and made again, and runs again",
+    )
 }
 
 /// A claim of backups, or of one member.
@@ -175,16 +183,17 @@ pub(super) fn claim_size(around: &Around<'_>, live: &LiveObject, found: &Found<'
 
 pub(super) fn grow_command(around: &Around<'_>, claim: &str, size: &str) -> String {
     let patch = format!("{{\"spec\":{{\"resources\":{{\"requests\":{{\"storage\":\"{size}\"}}}}}}}}");
-    format!("kubectl patch persistentvolumeclaim {claim} --namespace {} --type merge --patch '{patch}'", around.namespace)
+    format!(
+        "kubectl patch persistentvolumeclaim {claim} --namespace {} --type merge --patch '{patch}'",
+        around.namespace
+    )
 }
 
 /// What making a missing object does.
 pub(super) fn of_missing(object: &Object, around: &Around<'_>) -> Judged {
     let in_place = |reason: &'static str| Judged::new(Impact::InPlace, reason);
     match object.kind.as_str() {
-        "StatefulSet" if !around.claims.is_empty() => {
-            in_place("the members start on the volumes that are there")
-        }
+        "StatefulSet" if !around.claims.is_empty() => in_place("the members start on the volumes that are there"),
         "StatefulSet" => in_place("the members start with empty volumes"),
         "Secret" if around.was_filled() => Judged::new(
             Impact::DataRisk,

@@ -13,7 +13,7 @@ use super::impact::{self, Judged};
 use super::path::Step;
 use super::stateful_set::size_of;
 use super::walk::Found;
-use super::{Bucket, Change, DatabaseReport, Impact, LiveObject, ObjectReport, Op, Orphans, Status, KINDS};
+use super::{Bucket, Change, DatabaseReport, Impact, KINDS, LiveObject, ObjectReport, Op, Orphans, Status};
 
 /// Value of the managed-by label on everything that we render.
 const OURS: &str = "dbrender";
@@ -25,7 +25,9 @@ pub(super) fn member_claim(claim: &Claim<'_>, around: &Around<'_>) -> ObjectRepo
     report.reason = Cow::Borrowed("the volume of a member");
     if claim.ordinal >= around.members() {
         report.status = Status::Retained;
-        report.reason = Cow::Borrowed("the volume of a member that is not wanted now: its data is used again when that member comes back");
+        report.reason = Cow::Borrowed(
+            "the volume of a member that is not wanted now: its data is used again when that member comes back",
+        );
         return report;
     }
     let pointer = "/spec/resources/requests/storage";
@@ -161,7 +163,8 @@ fn has_controller(live: &LiveObject) -> bool {
     let owners = live.value.pointer("/metadata/ownerReferences").and_then(Value::as_array);
     owners.into_iter().flatten().any(|owner| {
         // Our own controller owns what it applies; that does not make it a controller's product.
-        owner.get("controller") == Some(&Value::Bool(true)) && owner.get("kind").and_then(Value::as_str) != Some("Database")
+        owner.get("controller") == Some(&Value::Bool(true))
+            && owner.get("kind").and_then(Value::as_str) != Some("Database")
     })
 }
 

@@ -198,7 +198,9 @@ fn hide(map: &mut Map<String, Value>, secret: &mut BTreeMap<String, Hidden>) -> 
     for (key, value) in data {
         let bytes = match &value {
             Value::Null => Vec::new(),
-            Value::String(text) => STANDARD.decode(text).map_err(|_| format!("the value of key {key:?} is not base64"))?,
+            Value::String(text) => {
+                STANDARD.decode(text).map_err(|_| format!("the value of key {key:?} is not base64"))?
+            }
             _ => return Err(format!("the value of key {key:?} is not a text")),
         };
         secret.insert(key, Hidden::new(bytes));
@@ -209,7 +211,9 @@ fn hide(map: &mut Map<String, Value>, secret: &mut BTreeMap<String, Hidden>) -> 
     }
     let tokens = secret.keys().map(|key| (key.clone(), Value::from(HIDDEN))).collect();
     map.insert("data".to_owned(), Value::Object(tokens));
-    if let Some(copy) = map.get_mut("metadata").and_then(|m| m.get_mut("annotations")).and_then(|a| a.get_mut(LAST_APPLIED)) {
+    if let Some(copy) =
+        map.get_mut("metadata").and_then(|m| m.get_mut("annotations")).and_then(|a| a.get_mut(LAST_APPLIED))
+    {
         *copy = Value::from(HIDDEN);
     }
     Ok(())
@@ -290,7 +294,12 @@ mod tests {
     /// RD-78: a parser that quotes what it does not understand prints the password.
     #[test]
     fn an_error_names_the_key_and_not_the_value() {
-        for data in [json!({"password": "hunter2!"}), json!({"password": 4711}), json!({"password": ["hunter2!"]}), json!("hunter2!")] {
+        for data in [
+            json!({"password": "hunter2!"}),
+            json!({"password": 4711}),
+            json!({"password": ["hunter2!"]}),
+            json!("hunter2!"),
+        ] {
             let object = json!({"kind": "Secret", "metadata": {"name": "s", "namespace": "n"}, "data": data});
             let error = LiveObject::from_value(object).unwrap_err();
             assert!(!format!("{error:?}").contains("hunter2") && !format!("{error:?}").contains("4711"), "{error:?}");

@@ -113,24 +113,21 @@ impl DatabaseMask<'_> {
             {
                 Value::from(HIDDEN)
             }
-            _ => self.inside(kind, value),
+            _ => self.inside(value),
         }
     }
 
-    fn inside(&self, kind: &str, value: Value) -> Value {
+    fn inside(&self, value: Value) -> Value {
         match value {
             Value::String(text) => Value::String(self.text(&text)),
-            Value::Array(items) => items.into_iter().map(|item| self.inside(kind, item)).collect(),
+            Value::Array(items) => items.into_iter().map(|item| self.inside(item)).collect(),
             Value::Object(map) => {
                 let telling = map.get("name").and_then(Value::as_str).is_some_and(is_telling);
                 map.into_iter()
                     .map(|(key, value)| {
                         let copy = value.as_str().is_some_and(|text| is_copy("", &key, text));
-                        let value = if (telling && key == "value") || copy {
-                            Value::from(HIDDEN)
-                        } else {
-                            self.inside(kind, value)
-                        };
+                        let value =
+                            if (telling && key == "value") || copy { Value::from(HIDDEN) } else { self.inside(value) };
                         (key, value)
                     })
                     .collect()

@@ -2,11 +2,11 @@
 
 use serde_json::Value;
 
+use super::Bucket;
 use super::defaults::{Extra, Kind};
 use super::path::Step;
 use super::rule::Rule;
 use super::walk::{EMPTY, Walk};
-use super::Bucket;
 
 static TEXT: Kind = Kind::Scalar;
 static JSON: Kind = Kind::Json;
@@ -26,8 +26,13 @@ impl<'a> Walk<'a> {
             for (name, value) in live.as_object().into_iter().flatten() {
                 walk.at(Step::Field(name), |walk| match name.as_str() {
                     "name" | "namespace" | "labels" | "annotations" => {}
-                    "creationTimestamp" | "deletionGracePeriodSeconds" | "generateName" | "generation" | "resourceVersion"
-                    | "selfLink" | "uid" => walk.ignore(Rule::ServerMetadata),
+                    "creationTimestamp"
+                    | "deletionGracePeriodSeconds"
+                    | "generateName"
+                    | "generation"
+                    | "resourceVersion"
+                    | "selfLink"
+                    | "uid" => walk.ignore(Rule::ServerMetadata),
                     "ownerReferences" => walk.ignore(Rule::OwnerReference),
                     "deletionTimestamp" => walk.addition(Extra::Drift, value),
                     _ => walk.addition(Extra::Foreign, value),
@@ -63,7 +68,8 @@ impl<'a> Walk<'a> {
 
 /// Annotations that both sides have and that hold a JSON object on both.
 pub(super) fn structured(desired: &Value, live: &Value) -> Structured {
-    let annotations = |value: &Value| value.pointer("/metadata/annotations").and_then(Value::as_object).cloned().unwrap_or_default();
+    let annotations =
+        |value: &Value| value.pointer("/metadata/annotations").and_then(Value::as_object).cloned().unwrap_or_default();
     let live = annotations(live);
     let read = |value: &Value| serde_json::from_str::<Value>(value.as_str()?).ok().filter(Value::is_object);
     annotations(desired)

@@ -40,7 +40,8 @@ fn profile_of(plan: &Plan, live_set: &LiveObject) -> Option<Profile> {
     }
     let live = live_marks(live_set.value.pointer("/spec/template/spec")?);
     let (ours, theirs) = (marks(plan), marks(&other));
-    let shown = |marks: &BTreeSet<String>, but: &BTreeSet<String>| marks.difference(but).any(|mark| live.contains(mark));
+    let shown =
+        |marks: &BTreeSet<String>, but: &BTreeSet<String>| marks.difference(but).any(|mark| live.contains(mark));
     match (shown(&ours, &theirs), shown(&theirs, &ours)) {
         (false, true) => Some(other.profile),
         _ => Some(plan.profile),

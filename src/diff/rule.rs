@@ -89,8 +89,10 @@ fn of_metadata(kind: &str, what: &str, key: &str) -> Option<Rule> {
         domain,
         "pv.kubernetes.io" | "volume.kubernetes.io" | "volume.beta.kubernetes.io" | "batch.kubernetes.io"
     );
-    let by_a_tool = matches!(key, "argocd.argoproj.io/tracking-id" | "argocd.argoproj.io/installation-id" | "argocd.argoproj.io/instance")
-        || matches!(domain, "kustomize.toolkit.fluxcd.io" | "helm.toolkit.fluxcd.io" | "meta.helm.sh");
+    let by_a_tool = matches!(
+        key,
+        "argocd.argoproj.io/tracking-id" | "argocd.argoproj.io/installation-id" | "argocd.argoproj.io/instance"
+    ) || matches!(domain, "kustomize.toolkit.fluxcd.io" | "helm.toolkit.fluxcd.io" | "meta.helm.sh");
     match (by_kubernetes, by_a_tool) {
         (true, _) => Some(Rule::Assigned),
         (_, true) => Some(Rule::DeliveryTool),

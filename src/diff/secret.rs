@@ -47,7 +47,12 @@ pub(super) fn rendered_data(object: &Value) -> BTreeMap<&str, Vec<u8>> {
 }
 
 /// Compares the data. Values leave this function only as a token.
-pub(super) fn compare<'a>(walk: &mut Walk<'a>, desired: &'a Value, live: &'a LiveObject, around: &Around<'_>) -> Filled {
+pub(super) fn compare<'a>(
+    walk: &mut Walk<'a>,
+    desired: &'a Value,
+    live: &'a LiveObject,
+    around: &Around<'_>,
+) -> Filled {
     let wanted = rendered_data(desired);
     let filled = filled_keys(around, &live.name);
     let mut missing = Vec::new();
@@ -71,7 +76,8 @@ pub(super) fn compare<'a>(walk: &mut Walk<'a>, desired: &'a Value, live: &'a Liv
                 (false, _) => walk.report(Bucket::Foreign, Op::Remove, Value::Null, HIDDEN.into(), ""),
             });
         }
-        missing.extend(filled.iter().filter(|key| live.secret.get(**key).is_none_or(|value| value.reveal().is_empty())));
+        missing
+            .extend(filled.iter().filter(|key| live.secret.get(**key).is_none_or(|value| value.reveal().is_empty())));
     });
     if missing.is_empty() {
         return Filled::Whole;
@@ -115,7 +121,7 @@ pub(super) fn fill_command(around: &Around<'_>) -> String {
     format!(
         "dbrender credentials fill --namespace {} --engine {} --app-secret {} --admin-secret {}",
         around.namespace,
-        around.engine_word(),
+        around.engine_word,
         around.app_secret(),
         around.admin_secret(),
     )

@@ -26,7 +26,9 @@ pub(super) fn of_change(pattern: &str, found: &Found<'_>, around: &Around<'_>) -
             Impact::Migration,
             "volumes that exist stay in their class: the data has to move to new volumes, for example through a backup",
         ),
-        "/spec/podManagementPolicy" | "/spec/serviceName" => made_again(around, "a server does not let this field change"),
+        "/spec/podManagementPolicy" | "/spec/serviceName" => {
+            made_again(around, "a server does not let this field change")
+        }
         _ if pattern.starts_with("/spec/selector") => made_again(around, "a selector cannot change"),
         _ if pattern.starts_with("/spec/volumeClaimTemplates") => made_again(around, "a claim template cannot change"),
         _ if pattern.starts_with("/spec/template") => template(pattern, found, around),
@@ -66,7 +68,8 @@ fn replicas(found: &Found<'_>, around: &Around<'_>) -> Judged {
         let volumes = if kept > 0 { "on the volumes that were left for them" } else { "on new volumes" };
         return Judged::new(Impact::InPlace, format!("starts {} {volumes}", members(have, wanted)));
     }
-    let mut reason = format!("{} leave, and there are fewer copies of the data; their claims stay", members(wanted, have));
+    let mut reason =
+        format!("{} leave, and there are fewer copies of the data; their claims stay", members(wanted, have));
     if wanted == 1 {
         reason.push_str("; a single member is left, so that a failure of its node stops the database");
     }
@@ -100,23 +103,27 @@ fn storage(found: &Found<'_>, around: &Around<'_>) -> Judged {
     let smaller: Vec<&str> = around
         .claims
         .iter()
-        .filter(|claim| Some(claim.template) == template && size_of(&claim.live.value).is_some_and(|size| size < wanted))
+        .filter(|claim| {
+            Some(claim.template) == template && size_of(&claim.live.value).is_some_and(|size| size < wanted)
+        })
         .map(|claim| claim.live.name.as_str())
         .collect();
     let growth = match (around.index.can_grow(class), smaller.is_empty()) {
         (_, true) => "the claims are that large already".to_owned(),
         (Some(true), false) => "the claims are patched first and grow while they are in use".to_owned(),
-        (None, false) => format!("the claims are patched first, if StorageClass {class:?} lets them grow; that could not be read"),
+        (None, false) => {
+            format!("the claims are patched first, if StorageClass {class:?} lets them grow; that could not be read")
+        }
         (Some(false), false) => {
-            let reason = format!("StorageClass {class:?} does not let volumes grow: the data has to move to new volumes");
+            let reason =
+                format!("StorageClass {class:?} does not let volumes grow: the data has to move to new volumes");
             return Judged::new(Impact::Migration, reason);
         }
     };
-    let reason = format!("a claim template cannot change: {growth}, then the StatefulSet is made again while its pods stay");
+    let reason =
+        format!("a claim template cannot change: {growth}, then the StatefulSet is made again while its pods stay");
     let patches = smaller.iter().map(|claim| grow_command(around, claim, &wanted.canonical()));
-    Judged::new(Impact::RecreateOrphan, reason)
-        .by(patches)
-        .by([orphan_command(around), APPLY_AGAIN.to_owned()])
+    Judged::new(Impact::RecreateOrphan, reason).by(patches).by([orphan_command(around), APPLY_AGAIN.to_owned()])
 }
 
 /// Size that a claim asks for.
@@ -140,7 +147,9 @@ fn template(pattern: &str, found: &Found<'_>, around: &Around<'_>) -> Judged {
 fn restart(replicas: i64) -> Cow<'static, str> {
     match replicas {
         1 => Cow::Borrowed("restarts the only member; nobody is connected while it starts"),
-        count => Cow::Owned(format!("restarts {count} members one after the other, the highest ordinal first; the primary hands over before it stops")),
+        count => Cow::Owned(format!(
+            "restarts {count} members one after the other, the highest ordinal first; the primary hands over before it stops"
+        )),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Two trees side by side, by the table of fields. Time grows with the size of the trees and no faster.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use serde_json::{Map, Value};
@@ -107,12 +107,14 @@ impl<'a> Walk<'a> {
                     self.replace(desired, live);
                 }
             }
-            (Kind::Set(extra), Value::Array(wanted), Value::Array(have)) => {
-                let texts = |list: &[Value]| list.iter().map(text_of).collect::<BTreeSet<String>>();
-                let (wanted, have) = (texts(wanted), texts(have));
-                if *extra == Extra::Foreign && wanted.is_subset(&have) && wanted != have {
-                    self.report(Bucket::Foreign, Op::Replace, desired.clone(), live.clone(), "");
-                } else if wanted != have {
+            (Kind::Set, Value::Array(wanted), Value::Array(have)) => {
+                // A word that stands twice means the same, but somebody wrote it.
+                let sorted = |list: &[Value]| {
+                    let mut words: Vec<String> = list.iter().map(text_of).collect();
+                    words.sort_unstable();
+                    words
+                };
+                if sorted(wanted) != sorted(have) {
                     self.replace(desired, live);
                 }
             }
@@ -174,7 +176,7 @@ impl<'a> Walk<'a> {
     /// Live lacks a field that we render. What the server would fill in anyway is no difference.
     fn gone(&mut self, field: Option<&'static Field>, wanted: &'a Value, siblings: &Map<String, Value>) {
         let Some(field) = field else { return self.report(Bucket::Drift, Op::Add, wanted.clone(), Value::Null, "") };
-        match field.fill {
+        match field.fill.at(self.minor) {
             Fill::Zero if is_zero(wanted) => {}
             Fill::Object => {
                 if let (Kind::Fields(table), Value::Object(wanted)) = (field.kind, wanted) {
@@ -195,7 +197,7 @@ impl<'a> Walk<'a> {
         live: &Map<String, Value>,
     ) {
         let Some(field) = field else { return self.addition(Extra::Foreign, have) };
-        match field.fill {
+        match field.fill.at(self.minor) {
             Fill::Zero if is_zero(have) => {}
             Fill::Assigned(test) if test(have) => self.ignore(Rule::Assigned),
             Fill::Object => match (field.kind, have) {
@@ -228,7 +230,14 @@ impl<'a> Walk<'a> {
         }
     }
 
-    fn keyed(&mut self, keys: &'static [Key], item: &'static Kind, extra: Extra, desired: &'a [Value], live: &'a [Value]) {
+    fn keyed(
+        &mut self,
+        keys: &'static [Key],
+        item: &'static Kind,
+        extra: Extra,
+        desired: &'a [Value],
+        live: &'a [Value],
+    ) {
         let mut places: BTreeMap<String, usize> = BTreeMap::new();
         let mut twice = Vec::new();
         for (index, have) in live.iter().enumerate() {
@@ -273,7 +282,8 @@ impl<'a> Walk<'a> {
 
     /// Items that are equal are paired wherever they stand, the rest in their order.
     fn items(&mut self, item: &'static Kind, extra: Extra, desired: &'a [Value], live: &'a [Value]) {
-        let (mut wanted, mut have): (Vec<usize>, Vec<usize>) = ((0..desired.len()).collect(), (0..live.len()).collect());
+        let (mut wanted, mut have): (Vec<usize>, Vec<usize>) =
+            ((0..desired.len()).collect(), (0..live.len()).collect());
         if desired != live {
             let mut places: BTreeMap<String, Vec<usize>> = BTreeMap::new();
             for (index, value) in live.iter().enumerate().rev() {
@@ -333,9 +343,13 @@ fn is_filled(fill: Fill, value: &Value, siblings: &Map<String, Value>) -> bool {
         Fill::Int(number) => value.as_i64() == Some(number),
         Fill::Text(text) => value.as_str() == Some(text),
         Fill::Bool(flag) => value.as_bool() == Some(flag),
+        Fill::List(words) => value
+            .as_array()
+            .is_some_and(|items| items.iter().map(Value::as_str).eq(words.iter().map(|&word| Some(word)))),
         Fill::Same(other) => siblings.get(other).is_some_and(|other| same(other, value)),
+        Fill::Computed(computed, _) => computed(siblings) == *value,
         Fill::Zero => is_zero(value),
-        Fill::Nothing | Fill::Object | Fill::Assigned(_) => false,
+        Fill::Nothing | Fill::Object | Fill::Assigned(_) | Fill::Until(..) => false,
     }
 }
 

@@ -9,7 +9,7 @@ mod postgresql;
 pub use catalog::{Edition, ImageOf, NEWEST_EDITION, Release, helper_image, rclone_image};
 pub use facts::{
     AccessRule, Container, EnvVar, Facts, FileMode, Image, Mount, Port, Probe, ProbeAction, Role, RoleSelector,
-    RunConfigMap, Size, StoredKey, Task, Volume, VersionMove, VolumeSource, uri_part,
+    RunConfigMap, Size, StoredKey, Task, VersionMove, Volume, VolumeSource, uri_part,
 };
 
 use std::collections::BTreeMap;

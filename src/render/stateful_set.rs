@@ -12,7 +12,8 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use super::Input;
 use super::claim::build_claim_template;
 use super::metadata::{
-    Component, RESTART_HASH_ANNOTATION, VERSION_LABEL, annotate, confirm, labels, metadata, named, pod_labels, restart_hash, selector,
+    Component, RESTART_HASH_ANNOTATION, VERSION_LABEL, annotate, confirm, labels, metadata, named, pod_labels,
+    restart_hash, selector,
 };
 use super::pod::build_pod_spec;
 
@@ -22,10 +23,7 @@ pub(super) fn build_stateful_set(input: &Input<'_>) -> StatefulSet {
     let plan = input.plan;
     let mut metadata = metadata(input, plan.name.clone(), Component::Database);
     confirm(input, &mut metadata);
-    metadata
-        .labels
-        .get_or_insert_default()
-        .extend(labels([(VERSION_LABEL, plan.version.exact.as_str())]));
+    metadata.labels.get_or_insert_default().extend(labels([(VERSION_LABEL, plan.version.exact.as_str())]));
     StatefulSet {
         metadata,
         spec: Some(StatefulSetSpec {

@@ -23,7 +23,7 @@ database() {
 
 # apply NAME: renders the Database's file and applies what comes out
 apply() {
-  "$dbrender" render "$work/$1.yaml" -o yaml >"$work/$1.objects.yaml" || give_up "dbrender render refuses $work/$1.yaml, as it says above."
+  "$dbrender" render --quiet "$work/$1.yaml" -o yaml >"$work/$1.objects.yaml" || give_up "dbrender render refuses $work/$1.yaml, as it says above."
   kube apply --server-side --filename "$work/$1.objects.yaml" >"$work/apply.log" 2>&1 ||
     { tail -n 20 "$work/apply.log" >&2; give_up "the API server does not take what was rendered for $1."; }
 }
@@ -112,7 +112,7 @@ spec:
       securityContext: {runAsUser: 999, runAsGroup: 999}
       volumeMounts:
         - {name: secret, mountPath: /secret}
-        - {name: work, mountPath: /work}
+        - {name: work, mountPath: /rows}
   terminationGracePeriodSeconds: 2
   volumes:
     - {name: secret, secret: {secretName: $1-app}}

@@ -36,7 +36,7 @@ fill() {
 start_writing() {
   cp "$parts/$engine/writer.sh" "$work/client/writer.sh"
   # shellcheck disable=SC2016 # for the shell in the pod
-  in_client "$1" bash -c 'for ((i = 1; i <= $1; i++)); do bash /work/writer.sh "$i" "$1" </dev/null >/dev/null 2>>/work/writers.log & done' writers "$writers"
+  in_client "$1" bash -c 'for ((i = 1; i <= $1; i++)); do bash /rows/writer.sh "$i" "$1" </dev/null >/dev/null 2>>/rows/writers.log & done' writers "$writers"
 }
 
 # stop_writing: returns when no writer waits for an answer any more

@@ -1,4 +1,5 @@
 //! Real API servers for tests: which are there, and requests to them. `testbed/up MINOR` starts one.
+#![allow(dead_code, reason = "each test binary uses its part of this module")]
 
 use std::time::Duration;
 
@@ -88,6 +89,12 @@ impl Server {
     pub(crate) async fn try_create(&self, object: &Value) -> Answer {
         let path = format!("{}?dryRun=All&fieldValidation=Strict", collection_of(object));
         self.send("POST", &path, "application/json", object).await
+    }
+
+    /// Replaces an object without storing it; the answer is what would be stored.
+    pub(crate) async fn try_replace(&self, object: &Value) -> Answer {
+        let path = format!("{}?dryRun=All&fieldManager=somebody", path_of(object));
+        self.send("PUT", &path, "application/json", object).await
     }
 
     /// The object as it is stored.

@@ -2,9 +2,7 @@
 
 use serde_json::Value;
 
-use super::{
-    CLOSED, Extra, Field, Fill, Key, Kind, OPEN, SCALAR, SELECTOR, SET, anything, d, f, key, ours,
-};
+use super::{CLOSED, Extra, Field, Fill, Key, Kind, OPEN, SCALAR, SELECTOR, SET, anything, d, f, key, ours};
 
 const PROTOCOL: Key = Key { name: "protocol", absent: "TCP" };
 
@@ -13,42 +11,40 @@ fn is_address(value: &Value) -> bool {
     value.as_str().is_some_and(|text| text != "None")
 }
 
-pub(super) const SERVICE: &[Field] = &[
-    f(
-        "spec",
-        &Kind::Fields(&[
-            d("allocateLoadBalancerNodePorts", SCALAR, Fill::Bool(true)),
-            Field { name: "clusterIP", kind: SCALAR, fill: Fill::Assigned(is_address), alone: Extra::Drift },
-            d("clusterIPs", SET, Fill::Assigned(anything)),
-            f("externalIPs", SET),
-            d("externalTrafficPolicy", SCALAR, Fill::Text("Cluster")),
-            d("healthCheckNodePort", SCALAR, Fill::Assigned(anything)),
-            d("internalTrafficPolicy", SCALAR, Fill::Text("Cluster")),
-            d("ipFamilies", SET, Fill::Assigned(anything)),
-            d("ipFamilyPolicy", SCALAR, Fill::Assigned(anything)),
-            f("loadBalancerClass", SCALAR),
-            ours(
-                "ports",
-                &Kind::Keyed(
-                    &[key("port"), PROTOCOL],
-                    &Kind::Fields(&[
-                        f("appProtocol", SCALAR),
-                        f("name", SCALAR),
-                        d("nodePort", SCALAR, Fill::Assigned(anything)),
-                        f("port", SCALAR),
-                        d("protocol", SCALAR, Fill::Text("TCP")),
-                        d("targetPort", SCALAR, Fill::Same("port")),
-                    ]),
-                    Extra::Drift,
-                ),
+pub(super) const SERVICE: &[Field] = &[f(
+    "spec",
+    &Kind::Fields(&[
+        d("allocateLoadBalancerNodePorts", SCALAR, Fill::Bool(true)),
+        Field { name: "clusterIP", kind: SCALAR, fill: Fill::Assigned(is_address), alone: Extra::Drift },
+        d("clusterIPs", SET, Fill::Assigned(anything)),
+        f("externalIPs", SET),
+        d("externalTrafficPolicy", SCALAR, Fill::Text("Cluster")),
+        d("healthCheckNodePort", SCALAR, Fill::Assigned(anything)),
+        d("internalTrafficPolicy", SCALAR, Fill::Text("Cluster")),
+        d("ipFamilies", SET, Fill::Assigned(anything)),
+        d("ipFamilyPolicy", SCALAR, Fill::Assigned(anything)),
+        f("loadBalancerClass", SCALAR),
+        ours(
+            "ports",
+            &Kind::Keyed(
+                &[key("port"), PROTOCOL],
+                &Kind::Fields(&[
+                    f("appProtocol", SCALAR),
+                    f("name", SCALAR),
+                    d("nodePort", SCALAR, Fill::Assigned(anything)),
+                    f("port", SCALAR),
+                    d("protocol", SCALAR, Fill::Text("TCP")),
+                    d("targetPort", SCALAR, Fill::Same("port")),
+                ]),
+                Extra::Drift,
             ),
-            d("publishNotReadyAddresses", SCALAR, Fill::Zero),
-            ours("selector", CLOSED),
-            d("sessionAffinity", SCALAR, Fill::Text("None")),
-            d("type", SCALAR, Fill::Text("ClusterIP")),
-        ]),
-    ),
-];
+        ),
+        d("publishNotReadyAddresses", SCALAR, Fill::Zero),
+        ours("selector", CLOSED),
+        d("sessionAffinity", SCALAR, Fill::Text("None")),
+        d("type", SCALAR, Fill::Text("ClusterIP")),
+    ]),
+)];
 
 const PORTS: Field = ours(
     "ports",
@@ -67,43 +63,38 @@ const PEERS: &Kind = &Kind::Items(
     Extra::Drift,
 );
 
-pub(super) const NETWORK_POLICY: &[Field] = &[
-    f(
-        "spec",
-        &Kind::Fields(&[
-            ours("egress", &Kind::Items(&Kind::Presence(&[PORTS, ours("to", PEERS)]), Extra::Drift)),
-            ours("ingress", &Kind::Items(&Kind::Presence(&[ours("from", PEERS), PORTS]), Extra::Drift)),
-            ours("podSelector", SELECTOR),
-            ours("policyTypes", SET),
-        ]),
-    ),
-];
+pub(super) const NETWORK_POLICY: &[Field] = &[f(
+    "spec",
+    &Kind::Fields(&[
+        ours("egress", &Kind::Items(&Kind::Presence(&[PORTS, ours("to", PEERS)]), Extra::Drift)),
+        ours("ingress", &Kind::Items(&Kind::Presence(&[ours("from", PEERS), PORTS]), Extra::Drift)),
+        ours("podSelector", SELECTOR),
+        // With a rule for the way out it would be both; none is rendered, and one in the cluster is drift.
+        Field { name: "policyTypes", kind: SET, fill: Fill::List(&["Ingress"]), alone: Extra::Drift },
+    ]),
+)];
 
-pub(super) const POD_DISRUPTION_BUDGET: &[Field] = &[
-    f(
-        "spec",
-        &Kind::Fields(&[
-            ours("maxUnavailable", SCALAR),
-            ours("minAvailable", SCALAR),
-            ours("selector", SELECTOR),
-            f("unhealthyPodEvictionPolicy", SCALAR),
-        ]),
-    ),
-];
+pub(super) const POD_DISRUPTION_BUDGET: &[Field] = &[f(
+    "spec",
+    &Kind::Fields(&[
+        ours("maxUnavailable", SCALAR),
+        ours("minAvailable", SCALAR),
+        ours("selector", SELECTOR),
+        f("unhealthyPodEvictionPolicy", SCALAR),
+    ]),
+)];
 
-pub(super) const POD_MONITOR: &[Field] = &[
-    f(
-        "spec",
-        &Kind::Fields(&[
-            f("namespaceSelector", OPEN),
-            f(
-                "podMetricsEndpoints",
-                &Kind::Items(&Kind::Fields(&[f("interval", SCALAR), f("port", SCALAR)]), Extra::Drift),
-            ),
-            ours("selector", SELECTOR),
-        ]),
-    ),
-];
+pub(super) const POD_MONITOR: &[Field] = &[f(
+    "spec",
+    &Kind::Fields(&[
+        f("namespaceSelector", OPEN),
+        f(
+            "podMetricsEndpoints",
+            &Kind::Items(&Kind::Fields(&[f("interval", SCALAR), f("port", SCALAR)]), Extra::Drift),
+        ),
+        ours("selector", SELECTOR),
+    ]),
+)];
 
 const REMOTE: &Kind = &Kind::Fields(&[
     d("conversionStrategy", SCALAR, Fill::Text("Default")),
@@ -116,35 +107,37 @@ const REMOTE: &Kind = &Kind::Fields(&[
 ]);
 
 /// The definition of external-secrets.io fills in what says so here.
-pub(super) const EXTERNAL_SECRET: &[Field] = &[
-    f(
-        "spec",
-        &Kind::Fields(&[
-            ours(
-                "data",
-                &Kind::Keyed(&[key("secretKey")], &Kind::Fields(&[f("remoteRef", REMOTE), f("secretKey", SCALAR)]), Extra::Drift),
+pub(super) const EXTERNAL_SECRET: &[Field] = &[f(
+    "spec",
+    &Kind::Fields(&[
+        ours(
+            "data",
+            &Kind::Keyed(
+                &[key("secretKey")],
+                &Kind::Fields(&[f("remoteRef", REMOTE), f("secretKey", SCALAR)]),
+                Extra::Drift,
             ),
-            d("refreshInterval", SCALAR, Fill::Text("1h0m0s")),
-            f("refreshPolicy", SCALAR),
-            f("secretStoreRef", &Kind::Fields(&[d("kind", SCALAR, Fill::Text("SecretStore")), f("name", SCALAR)])),
-            f(
-                "target",
-                &Kind::Fields(&[
-                    d("creationPolicy", SCALAR, Fill::Text("Owner")),
-                    d("deletionPolicy", SCALAR, Fill::Text("Retain")),
-                    f("immutable", SCALAR),
-                    f("name", SCALAR),
-                    f(
-                        "template",
-                        &Kind::Fields(&[
-                            ours("data", CLOSED),
-                            d("engineVersion", SCALAR, Fill::Text("v2")),
-                            d("mergePolicy", SCALAR, Fill::Text("Replace")),
-                            f("type", SCALAR),
-                        ]),
-                    ),
-                ]),
-            ),
-        ]),
-    ),
-];
+        ),
+        d("refreshInterval", SCALAR, Fill::Text("1h0m0s")),
+        f("refreshPolicy", SCALAR),
+        f("secretStoreRef", &Kind::Fields(&[d("kind", SCALAR, Fill::Text("SecretStore")), f("name", SCALAR)])),
+        f(
+            "target",
+            &Kind::Fields(&[
+                d("creationPolicy", SCALAR, Fill::Text("Owner")),
+                d("deletionPolicy", SCALAR, Fill::Text("Retain")),
+                f("immutable", SCALAR),
+                f("name", SCALAR),
+                f(
+                    "template",
+                    &Kind::Fields(&[
+                        ours("data", CLOSED),
+                        d("engineVersion", SCALAR, Fill::Text("v2")),
+                        d("mergePolicy", SCALAR, Fill::Text("Replace")),
+                        f("type", SCALAR),
+                    ]),
+                ),
+            ]),
+        ),
+    ]),
+)];

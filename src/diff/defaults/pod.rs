@@ -1,8 +1,9 @@
 //! Pod templates.
 
+use serde_json::{Map, Value};
+
 use super::{
-    CLOSED, Extra, Field, Fill, Key, Kind, NAME, OPEN, QUANTITY, SCALAR, SELECTOR, SET, WORDS, anything, d, f, key,
-    ours,
+    CLOSED, Extra, Field, Fill, Key, Kind, NAME, OPEN, QUANTITY, SCALAR, SELECTOR, SET, WORDS, d, f, key, ours,
 };
 
 /// The same in a StatefulSet, a Job and a CronJob.
@@ -41,7 +42,7 @@ const POD_SPEC: &[Field] = &[
         Fill::Object,
     ),
     d("serviceAccount", SCALAR, Fill::Same("serviceAccountName")),
-    f("serviceAccountName", SCALAR),
+    d("serviceAccountName", SCALAR, Fill::Same("serviceAccount")),
     d("terminationGracePeriodSeconds", SCALAR, Fill::Int(30)),
     f(
         "tolerations",
@@ -49,7 +50,7 @@ const POD_SPEC: &[Field] = &[
             &Kind::Fields(&[
                 f("effect", SCALAR),
                 f("key", SCALAR),
-                d("operator", SCALAR, Fill::Text("Equal")),
+                f("operator", SCALAR),
                 f("tolerationSeconds", SCALAR),
                 d("value", SCALAR, Fill::Zero),
             ]),
@@ -71,6 +72,13 @@ const POD_SPEC: &[Field] = &[
     ),
     f("volumes", VOLUMES),
 ];
+
+fn pull_policy(container: &Map<String, Value>) -> Value {
+    let image = container.get("image").and_then(Value::as_str).unwrap_or_default();
+    let tag = image.rsplit_once('/').map_or(image, |(_, last)| last).split_once(':').map(|(_, tag)| tag);
+    let is_fixed = image.contains('@') || tag.is_some_and(|tag| tag != "latest");
+    Value::from(if is_fixed { "IfNotPresent" } else { "Always" })
+}
 
 const SECCOMP: &Kind = &Kind::Fields(&[f("localhostProfile", SCALAR), f("type", SCALAR)]);
 
@@ -98,7 +106,7 @@ const CONTAINERS: &Kind = &Kind::Keyed(
         ours("env", ENVIRONMENT),
         ours("envFrom", &Kind::Items(OPEN, Extra::Drift)),
         f("image", SCALAR),
-        d("imagePullPolicy", SCALAR, Fill::Assigned(anything)),
+        d("imagePullPolicy", SCALAR, Fill::Computed(pull_policy, "IfNotPresent, or Always for a tag `latest` or none")),
         f("lifecycle", &Kind::Fields(&[f("postStart", HANDLER), f("preStop", HANDLER)])),
         f("livenessProbe", PROBE),
         f("name", SCALAR),
@@ -162,10 +170,7 @@ const ENVIRONMENT: &Kind = &Kind::Keyed(
             "valueFrom",
             &Kind::Fields(&[
                 f("configMapKeyRef", &Kind::Fields(&[f("key", SCALAR), f("name", SCALAR), f("optional", SCALAR)])),
-                f(
-                    "fieldRef",
-                    &Kind::Fields(&[d("apiVersion", SCALAR, Fill::Text("v1")), f("fieldPath", SCALAR)]),
-                ),
+                f("fieldRef", &Kind::Fields(&[d("apiVersion", SCALAR, Fill::Text("v1")), f("fieldPath", SCALAR)])),
                 f(
                     "resourceFieldRef",
                     &Kind::Fields(&[
@@ -220,15 +225,9 @@ const VOLUMES: &Kind = &Kind::Keyed(
     NAME,
     &Kind::Fields(&[
         f("configMap", &Kind::Fields(&[MODE, ours("items", FILES), f("name", SCALAR), f("optional", SCALAR)])),
-        f(
-            "emptyDir",
-            &Kind::Presence(&[d("medium", SCALAR, Fill::Zero), f("sizeLimit", QUANTITY)]),
-        ),
+        f("emptyDir", &Kind::Presence(&[d("medium", SCALAR, Fill::Zero), f("sizeLimit", QUANTITY)])),
         f("name", SCALAR),
-        f(
-            "persistentVolumeClaim",
-            &Kind::Fields(&[f("claimName", SCALAR), d("readOnly", SCALAR, Fill::Zero)]),
-        ),
+        f("persistentVolumeClaim", &Kind::Fields(&[f("claimName", SCALAR), d("readOnly", SCALAR, Fill::Zero)])),
         f("projected", &Kind::Fields(&[MODE, ours("sources", &Kind::Items(SOURCE, Extra::Drift))])),
         f("secret", &Kind::Fields(&[MODE, ours("items", FILES), f("optional", SCALAR), f("secretName", SCALAR)])),
     ]),

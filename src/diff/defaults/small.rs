@@ -1,8 +1,6 @@
 //! Kinds with few fields.
 
-use super::{
-    CLOSED, Extra, Field, Fill, Kind, NAME, OPEN, QUANTITY, SCALAR, SET, anything, d, f, ours,
-};
+use super::{CLOSED, Extra, Field, Fill, Kind, NAME, OPEN, QUANTITY, SCALAR, SET, anything, d, f, ours};
 
 const REFERENCES: &Kind = &Kind::Keyed(NAME, &Kind::Fields(&[f("name", SCALAR)]), Extra::Foreign);
 
@@ -19,24 +17,29 @@ pub(super) const CONFIG_MAP: &[Field] = &[ours("binaryData", CLOSED), ours("data
 /// The values of `data` are compared apart, because they are hidden.
 pub(super) const SECRET: &[Field] = &[f("data", OPEN), f("immutable", SCALAR), d("type", SCALAR, Fill::Text("Opaque"))];
 
-pub(super) const ROLE: &[Field] = &[
-    ours(
-        "rules",
-        &Kind::Items(
-            &Kind::Fields(&[
-                ours("apiGroups", SET),
-                ours("nonResourceURLs", SET),
-                ours("resourceNames", SET),
-                ours("resources", SET),
-                ours("verbs", SET),
-            ]),
-            Extra::Drift,
-        ),
+pub(super) const ROLE: &[Field] = &[ours(
+    "rules",
+    &Kind::Items(
+        &Kind::Fields(&[
+            ours("apiGroups", SET),
+            ours("nonResourceURLs", SET),
+            ours("resourceNames", SET),
+            ours("resources", SET),
+            ours("verbs", SET),
+        ]),
+        Extra::Drift,
     ),
-];
+)];
 
 pub(super) const ROLE_BINDING: &[Field] = &[
-    f("roleRef", &Kind::Fields(&[f("apiGroup", SCALAR), f("kind", SCALAR), f("name", SCALAR)])),
+    f(
+        "roleRef",
+        &Kind::Fields(&[
+            d("apiGroup", SCALAR, Fill::Text("rbac.authorization.k8s.io")),
+            f("kind", SCALAR),
+            f("name", SCALAR),
+        ]),
+    ),
     ours(
         "subjects",
         &Kind::Items(

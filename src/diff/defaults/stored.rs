@@ -30,16 +30,19 @@ pub fn as_stored(object: &Value, minor: Minor) -> Value {
 fn fields(map: &mut Map<String, Value>, table: &'static [Field], minor: Minor) {
     map.retain(|name, value| {
         let field = table.iter().find(|field| field.name == name);
-        !value.is_null() && !(field.is_some_and(|field| matches!(field.fill, Fill::Zero)) && is_zero(value))
+        let is_filled_zero = field.is_some_and(|field| matches!(field.fill, Fill::Zero)) && is_zero(value);
+        !value.is_null() && !is_filled_zero
     });
     for field in table {
-        let filled = match field.fill {
+        let filled = match field.fill.at(minor) {
             Fill::Int(number) => Some(json!(number)),
             Fill::Text(text) => Some(json!(text)),
             Fill::Bool(value) => Some(json!(value)),
+            Fill::List(words) => Some(json!(words)),
             Fill::Same(other) => map.get(other).cloned(),
+            Fill::Computed(value, _) => Some(value(map)),
             Fill::Object => Some(json!({})),
-            Fill::Nothing | Fill::Zero | Fill::Assigned(_) => None,
+            Fill::Nothing | Fill::Zero | Fill::Assigned(_) | Fill::Until(..) => None,
         };
         if let Some(filled) = filled {
             map.entry(field.name).or_insert(filled);
@@ -87,9 +90,12 @@ fn assigned(kind: &str, stored: &mut Value) {
         "Job" => {
             let labels = json!({"batch.kubernetes.io/controller-uid": "6d2a"});
             set("/spec", "selector", json!({"matchLabels": labels}));
-            for (label, value) in
-                [("batch.kubernetes.io/controller-uid", "6d2a"), ("batch.kubernetes.io/job-name", "job"), ("controller-uid", "6d2a"), ("job-name", "job")]
-            {
+            for (label, value) in [
+                ("batch.kubernetes.io/controller-uid", "6d2a"),
+                ("batch.kubernetes.io/job-name", "job"),
+                ("controller-uid", "6d2a"),
+                ("job-name", "job"),
+            ] {
                 set("/spec/template/metadata/labels", label, json!(value));
             }
             set("", "status", json!({}));

@@ -3,12 +3,16 @@
 use serde_json::{Value, json};
 
 use super::{compare_with, drift, live, object, of_kind, plan, policy, report, stored};
-use crate::diff::{Bucket, Gap, GapReason, Impact, LiveSet, Policy, Status, Verdict, FailOn};
+use crate::diff::{Bucket, FailOn, Gap, GapReason, Impact, LiveSet, Policy, Status, Verdict};
 
 /// RD-38 to RD-41, RD-46: what a server fills in, assigns and counts is no difference.
 #[test]
 fn a_database_as_a_server_keeps_it_is_in_sync() {
-    for changes in [json!({}), json!({"spec": {"failover": "Manual"}}), json!({"spec": {"replicas": 1, "backup": {"enabled": false}}})] {
+    for changes in [
+        json!({}),
+        json!({"spec": {"failover": "Manual"}}),
+        json!({"spec": {"replicas": 1, "backup": {"enabled": false}}}),
+    ] {
         let plan = plan(&changes);
         let report = report(&plan, &live(stored(&plan)));
         let wrong: Vec<_> = report.databases[0]
@@ -36,14 +40,56 @@ fn an_empty_cluster_lacks_everything() {
 #[test]
 fn additions_inside_what_is_ours_are_drift_and_others_are_foreign() {
     let cases: [(&str, &str, &str, Value, Bucket); 18] = [
-        ("StatefulSet", "shop", "/spec/template/spec/containers/0/env", json!({"name": "POSTGRES_HOST_AUTH_METHOD", "value": "trust"}), Bucket::Drift),
+        (
+            "StatefulSet",
+            "shop",
+            "/spec/template/spec/containers/0/env",
+            json!({"name": "POSTGRES_HOST_AUTH_METHOD", "value": "trust"}),
+            Bucket::Drift,
+        ),
         ("StatefulSet", "shop", "/spec/template/spec/containers/0/args", json!("--unsafe"), Bucket::Drift),
-        ("StatefulSet", "shop", "/spec/template/spec/containers/0/ports", json!({"containerPort": 1, "protocol": "TCP"}), Bucket::Drift),
-        ("StatefulSet", "shop", "/spec/template/spec/containers/0/volumeMounts", json!({"name": "x", "mountPath": "/x"}), Bucket::Drift),
-        ("StatefulSet", "shop", "/spec/template/spec/containers", json!({"name": "istio-proxy", "image": "x"}), Bucket::Foreign),
-        ("StatefulSet", "shop", "/spec/template/spec/initContainers", json!({"name": "istio-init", "image": "x"}), Bucket::Foreign),
-        ("StatefulSet", "shop", "/spec/template/spec/volumes", json!({"name": "istio-token", "emptyDir": {}}), Bucket::Foreign),
-        ("StatefulSet", "shop", "/spec/template/spec/tolerations", json!({"key": "x", "operator": "Exists"}), Bucket::Foreign),
+        (
+            "StatefulSet",
+            "shop",
+            "/spec/template/spec/containers/0/ports",
+            json!({"containerPort": 1, "protocol": "TCP"}),
+            Bucket::Drift,
+        ),
+        (
+            "StatefulSet",
+            "shop",
+            "/spec/template/spec/containers/0/volumeMounts",
+            json!({"name": "x", "mountPath": "/x"}),
+            Bucket::Drift,
+        ),
+        (
+            "StatefulSet",
+            "shop",
+            "/spec/template/spec/containers",
+            json!({"name": "istio-proxy", "image": "x"}),
+            Bucket::Foreign,
+        ),
+        (
+            "StatefulSet",
+            "shop",
+            "/spec/template/spec/initContainers",
+            json!({"name": "istio-init", "image": "x"}),
+            Bucket::Foreign,
+        ),
+        (
+            "StatefulSet",
+            "shop",
+            "/spec/template/spec/volumes",
+            json!({"name": "istio-token", "emptyDir": {}}),
+            Bucket::Foreign,
+        ),
+        (
+            "StatefulSet",
+            "shop",
+            "/spec/template/spec/tolerations",
+            json!({"key": "x", "operator": "Exists"}),
+            Bucket::Foreign,
+        ),
         ("Service", "shop", "/spec/ports", json!({"port": 22, "protocol": "TCP"}), Bucket::Drift),
         ("Service", "shop", "/spec/selector/x", json!("y"), Bucket::Drift),
         ("Service", "shop", "/metadata/labels/x", json!("y"), Bucket::Foreign),
@@ -51,7 +97,13 @@ fn additions_inside_what_is_ours_are_drift_and_others_are_foreign() {
         ("Service", "shop", "/metadata/finalizers", json!("example.com/x"), Bucket::Foreign),
         ("Role", "shop", "/rules", json!({"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}), Bucket::Drift),
         ("Role", "shop", "/rules/0/verbs", json!("delete"), Bucket::Drift),
-        ("RoleBinding", "shop", "/subjects", json!({"kind": "User", "name": "eve", "apiGroup": "rbac.authorization.k8s.io"}), Bucket::Drift),
+        (
+            "RoleBinding",
+            "shop",
+            "/subjects",
+            json!({"kind": "User", "name": "eve", "apiGroup": "rbac.authorization.k8s.io"}),
+            Bucket::Drift,
+        ),
         ("NetworkPolicy", "shop", "/spec/ingress", json!({}), Bucket::Drift),
         ("ConfigMap", "shop-config", "/data/x", json!("y"), Bucket::Drift),
     ];
@@ -104,7 +156,12 @@ fn what_could_not_be_read_is_unknown_and_the_rest_is_compared() {
         values.retain(|value| value["kind"] != "StatefulSet");
         of_kind(&mut values, "Service", "shop")["spec"]["sessionAffinity"] = json!("ClientIP");
         let mut set = live(values);
-        set.gaps.push(Gap { kind: "StatefulSet".to_owned(), namespace: Some("demo".to_owned()), reason, message: "the server said so".to_owned() });
+        set.gaps.push(Gap {
+            kind: "StatefulSet".to_owned(),
+            namespace: Some("demo".to_owned()),
+            reason,
+            message: "the server said so".to_owned(),
+        });
         let report = report(&plan, &set);
         let found = object(&report, "StatefulSet", "shop");
         assert_eq!((found.status, found.reason.as_ref()), (status, "the server said so"));

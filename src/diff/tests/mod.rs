@@ -2,10 +2,13 @@
 
 mod fields;
 mod found;
+mod impact;
 
 use serde_json::{Value, json};
 
-use super::{Change, Comparison, Desired, LiveObject, LiveSet, Minor, ObjectReport, Orphans, Policy, Report, as_stored};
+use super::{
+    Change, Comparison, Desired, LiveObject, LiveSet, Minor, ObjectReport, Orphans, Policy, Report, as_stored,
+};
 use crate::api::Database;
 use crate::check::{Ground, check};
 use crate::plan::Plan;

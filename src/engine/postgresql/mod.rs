@@ -94,8 +94,21 @@ impl Engine for PostgreSql {
     /// Patroni 4.1, `dcs/kubernetes.py`: its lock, its history, a failover that was asked for, and who is synchronous.
     fn run_config_map_annotations(&self) -> &'static [&'static str] {
         &[
-            "acquireTime", "failsafe", "history", "initialize", "leader", "member", "optime", "quorum", "renewTime",
-            "retain_slots", "scheduled_at", "slots", "sync_standby", "transitions", "ttl",
+            "acquireTime",
+            "failsafe",
+            "history",
+            "initialize",
+            "leader",
+            "member",
+            "optime",
+            "quorum",
+            "renewTime",
+            "retain_slots",
+            "scheduled_at",
+            "slots",
+            "sync_standby",
+            "transitions",
+            "ttl",
         ]
     }
 
@@ -106,10 +119,12 @@ impl Engine for PostgreSql {
             (false, false) => VersionMove::Migration(
                 "another major version cannot read these files: make a new Database of that version and restore a backup into it",
             ),
-            (false, true) => VersionMove::Migration(
-                "an older major version cannot read these files: only a dump can be taken back",
-            ),
-            (true, true) => VersionMove::Restart("an older minor of the same major version; what it mended is broken again"),
+            (false, true) => {
+                VersionMove::Migration("an older major version cannot read these files: only a dump can be taken back")
+            }
+            (true, true) => {
+                VersionMove::Restart("an older minor of the same major version; what it mended is broken again")
+            }
             (true, false) => VersionMove::Restart(""),
         }
     }

@@ -2,21 +2,21 @@
 # Runs in the client's pod: writes the rows NUMBER, NUMBER+STEP, NUMBER+2*STEP … through the Service, one commit each, until
 # the file `stop` is there. When the connection breaks it makes another one, as an application does.
 # In: NUMBER STEP; /secret/uri of the Database's Secret for applications.
-# Out: /work/acknowledged.NUMBER, a line `SENT ACKNOWLEDGED ROW` for each row that the server said to have committed, the times
+# Out: /rows/acknowledged.NUMBER, a line `SENT ACKNOWLEDGED ROW` for each row that the server said to have committed, the times
 #      in microseconds. A row whose answer did not come is not in it, and its number is not used again.
 set -uo pipefail
 export LC_ALL=C PGCONNECT_TIMEOUT=3 PGAPPNAME=life
 number=$1 step=$2
 trap '' PIPE
 mkfifo "/tmp/to.$number" "/tmp/from.$number"
-exec {acknowledged}>>"/work/acknowledged.$number"
+exec {acknowledged}>>"/rows/acknowledged.$number"
 row=$number
-while [[ ! -e /work/stop ]]; do
+while [[ ! -e /rows/stop ]]; do
   psql --no-psqlrc --no-align --tuples-only --quiet --set=ON_ERROR_STOP=1 "$(</secret/uri)" \
-    <"/tmp/to.$number" >"/tmp/from.$number" 2>>"/work/errors.$number" &
+    <"/tmp/to.$number" >"/tmp/from.$number" 2>>"/rows/errors.$number" &
   psql=$!
   exec {to}>"/tmp/to.$number" {from}<"/tmp/from.$number"
-  while [[ ! -e /work/stop ]]; do
+  while [[ ! -e /rows/stop ]]; do
     sent=$EPOCHREALTIME
     printf "INSERT INTO numbered (n, payload) VALUES (%s, md5('%s')) RETURNING n;\n" "$row" "$row" >&"$to" || break
     IFS= read -r -t 15 answer <&"$from" || break
@@ -30,4 +30,4 @@ while [[ ! -e /work/stop ]]; do
   wait "$psql" 2>/dev/null
   sleep 0.1
 done
-: >"/work/ended.$number"
+: >"/rows/ended.$number"

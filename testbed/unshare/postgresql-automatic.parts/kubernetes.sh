@@ -64,7 +64,7 @@ metadata:
     config: '{"ttl":30,"loop_wait":10,"retry_timeout":10,"maximum_lag_on_failover":1048576,"failsafe_mode":true,"synchronous_mode":${synchronous:-true},
       "postgresql":{"use_pg_rewind":true,"use_slots":true,
       "parameters":{"max_connections":${connections:-60},"shared_buffers":"32MB","work_mem":"${work_mem:-4MB}","wal_level":"replica","max_wal_senders":10,
-        "max_replication_slots":10,"wal_keep_size":"0","max_slot_wal_keep_size":"64MB","min_wal_size":"32MB","max_wal_size":"64MB","wal_log_hints":"on","log_timezone":"UTC",
+        "max_replication_slots":10,"wal_keep_size":"16MB","max_slot_wal_keep_size":"64MB","min_wal_size":"32MB","max_wal_size":"64MB","wal_log_hints":"on","log_timezone":"UTC",
         "wal_sender_timeout":"5s","wal_receiver_timeout":"5s"},
       "pg_hba":["local all postgres peer","host replication replication all scram-sha-256","host postgres rewind all scram-sha-256",
         "host all postgres,replication,rewind all reject","host all all all scram-sha-256"]}}'

@@ -88,7 +88,7 @@ END
 [[ $* == *--version* || $* == */dev/null* ]] && exec "$real" "$@"
 "$real" "$@"; truncate -s -40 "${@: -1}"
 END
-  with_stub ended_badly 'the end of the dump is missing' 1 'cannot be read to its end|cannot be read'
+  with_stub ended_badly 'the end of the dump is missing' 1 'cannot be read to its end'
   stub pg_dump <<'END'
 [[ $* == *--version* || $* == */dev/null* ]] && exec "$real" "$@"
 exec "$real" --exclude-table-data='*.customer' "$@"
@@ -237,4 +237,45 @@ cases_two_at_once() {
   end_pod
   backup
   ended_well 'when it has ended the next run works'
+}
+
+cases_tls() {
+  lean_source
+  volume backups
+  configure source TLS=on
+  local data=$WORLD/servers/source/data
+  mkdir -p "$WORLD"/tls "$WORLD"/other-tls
+  for each in tls other-tls; do
+    openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj "/CN=$each" -addext 'subjectAltName=DNS:source.production.svc.cluster.local' \
+      -keyout "$WORLD/$each/tls.key" -out "$WORLD/$each/ca.crt" 2>/dev/null
+    chmod 711 "$WORLD/$each"
+    chmod 644 "$WORLD/$each/ca.crt"
+  done
+  install -m 600 -o postgres "$WORLD/tls/tls.key" "$data/server.key"
+  install -m 644 -o postgres "$WORLD/tls/ca.crt" "$data/server.crt"
+  printf 'ssl = on\n' >>"$data/postgresql.conf"
+  printf 'local all all trust\nhostssl all all all scram-sha-256\n' >"$data/pg_hba.conf"
+  halt source
+  boot source
+  backup
+  ended_well 'a server that takes TLS only, without its authority mounted'
+  pod_tls=$WORLD/tls backup
+  ended_well 'with the authority mounted'
+  pod_tls=$WORLD/other-tls backup
+  ended_badly 'a certificate of another authority is refused' 1 'certificate verify failed'
+}
+
+# A database that goes between the list and its dump is no failure; it is not in the backup.
+cases_dropped_meanwhile() {
+  lean_source
+  volume backups
+  on source -c 'create database zzz'
+  hold_lock 60
+  begin_pod server source backups /etc/dbrender/scripts/backup.sh
+  until_true 20 dumping
+  on source -c 'drop database zzz'
+  release_lock
+  end_pod
+  ended_well 'a database that is dropped during the run does not fail it'
+  is 'and is not counted' 2 "$(value databases)"
 }

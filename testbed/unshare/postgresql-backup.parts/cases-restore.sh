@@ -30,6 +30,8 @@ cases_restore() {
   is 'it says which backup it was' "$taken" "$(value backup)"
   same 'every role, setting, privilege, row and large object is as in the source' "$WORLD/expected" target
   is 'the application user owns the database' app "$(on target -c "select pg_get_userbyid(datdba) from pg_database where datname = 'app'")"
+  is 'the roles that the server made for itself are as it made them' '-1||0' "$(on target -c "select rolconnlimit || '|' || coalesce(array_to_string(rolconfig, ','), '') || '|' ||
+    (select count(*) from pg_auth_members where member = 'backup'::regrole and roleid = 'reader'::regrole) from pg_roles where rolname = 'monitor'")"
   is 'and its password is still the one of the new Database' app "$(PGPASSWORD='app of target' "$POSTGRESQL/psql" -w -Atq -h "${address[target]}" -U app -d app -c 'select current_user')"
   is 'the marker is written' "$namespace/source/latest $taken t" "$(on target -F ' ' -c 'select id, backup, finished_at is not null from dbrender.restore')"
   is 'nothing of the restore is left' 't 0' "$(on target -c "select to_regclass('dbrender.restore_progress') is null") $(on target -c "select count(*) from pg_database where datname like 'dbrender-%'")"

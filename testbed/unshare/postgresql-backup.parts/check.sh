@@ -75,7 +75,7 @@ state() {
   [[ $1 != newer ]] || tools=${bin[newer]}
   {
     "$tools/pg_dumpall" -h "$socket" -U postgres --globals-only --no-role-passwords --quote-all-identifiers |
-      grep -vE '^(CREATE|ALTER) ROLE "(postgres|replication|rewind|backup|monitor|restore)"| TO "(backup|monitor)"'
+      grep -vE '^((CREATE|ALTER) ROLE|COMMENT ON ROLE) "(postgres|replication|rewind|backup|monitor|restore)"| TO "(backup|monitor)"'
     while read -r name; do
       printf 'DATABASE %s\n' "$name"
       "$tools/pg_dump" -h "$socket" -U postgres --create --inserts --encoding=UTF8 --quote-all-identifiers --exclude-schema=dbrender \

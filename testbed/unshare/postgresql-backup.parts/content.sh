@@ -11,11 +11,11 @@ fill_source() {
   touch "$WORLD/servers/source/filled"
 }
 
-# lean_source: a source with one table of one row, where only the runs matter
+# lean_source: a source with one table, where only the runs matter
 lean_source() {
   fresh_server source
   configure source
-  on source -d app -c 'create schema shop; create table shop.customer as select 1 as i; alter table shop.customer owner to app'
+  on source -d app -c 'create schema shop; create table shop.customer as select i, md5(i::text) from generate_series(1, 1000) i; alter table shop.customer owner to app'
 }
 
 # fill SERVER DATABASE USER
@@ -31,6 +31,10 @@ create role alice login connection limit 3 valid until '2030-01-01';
 grant reader to alice with admin option;
 grant :"app" to alice;
 grant monitor to alice;
+alter role monitor connection limit 9;
+alter role monitor set work_mem to '1MB';
+comment on role backup is 'of the source';
+grant reader to backup;
 alter role alice set search_path to "a b", 'c';
 alter role :"app" set work_mem to '8MB';
 alter role :"app" in database :"database" set statement_timeout to '10min';

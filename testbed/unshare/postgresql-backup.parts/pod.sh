@@ -26,6 +26,7 @@ read_only() {
 read_only "$POD/scripts" /etc/dbrender/scripts
 read_only "$WORLD/config/$DATABASE" /etc/dbrender/config
 [[ $IMAGE != server ]] || read_only "$WORLD/credentials/$DATABASE" /etc/dbrender/credentials
+[[ -z $CERTIFICATES ]] || read_only "$CERTIFICATES" /etc/dbrender/tls
 mount --bind "$WORLD/volumes/$VOLUME" "$root/backup"
 [[ -z $READONLY ]] || mount -o remount,ro,bind "$root/backup"
 # The programs of the newer PostgreSQL; the overlay was made before they came to this place.

@@ -12,11 +12,11 @@ namespace=production
 pods=0
 
 make_world() {
-  mount -t tmpfs -o size=4g,mode=755 world "$WORLD"
+  mount -t tmpfs -o "size=${WORLD_SIZE:-4g},mode=755" world "$WORLD"
   ip link set lo up
   mkdir "$WORLD"/{upper,work,root,rclone,pods,volumes,config,credentials,servers,library,library-work}
   mount -t overlay overlay -o "lowerdir=/,upperdir=$WORLD/upper,workdir=$WORLD/work" "$WORLD/root"
-  mkdir -p "$WORLD"/root/etc/dbrender/{config,scripts,credentials} "$WORLD/root/backup" \
+  mkdir -p "$WORLD"/root/etc/dbrender/{config,scripts,credentials,tls} "$WORLD/root/backup" \
     "$WORLD"/rclone/{bin,dev,proc,tmp,backup,etc/dbrender/config,etc/dbrender/scripts,usr/local/bin}
   for each in source target newer; do
     printf '%s %s.%s.svc.cluster.local\n' "${address[$each]}" "$each" "$namespace"
@@ -186,7 +186,7 @@ begin_pod() {
   mkdir "$pod"
   : >"$pod/termination"
   chmod 666 "$pod/termination"
-  POD=$pod TOOLS=${pod_tools:-${bin[$database]}} IMAGE=$image DATABASE=$database VOLUME=$volume READONLY=${pod_readonly:-} FRONT=${pod_path:-} \
+  POD=$pod TOOLS=${pod_tools:-${bin[$database]}} IMAGE=$image DATABASE=$database VOLUME=$volume READONLY=${pod_readonly:-} FRONT=${pod_path:-} CERTIFICATES=${pod_tls:-} \
     ENVIRONMENT=${pod_environment:-} SCRIPTS=$scripts \
     unshare --mount --pid --fork --kill-child bash "$parts/pod.sh" "$@" >"$pod/log" 2>&1 </dev/null &
   pod_id=$!

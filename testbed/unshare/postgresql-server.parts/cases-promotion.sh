@@ -188,6 +188,35 @@ case_diverged_primary_stopped_cleanly_and_standby_ahead() {
   within 10 'with the rows of the new primary' holds 0 120
 }
 
+case_two_promoted_by_force() {
+  # 0 is cut off; 1 is promoted by force; 1 dies; 0, never told of it, is demoted and promoted by force as well
+  write_facts REPLICATION=asynchronous
+  set_replicas 2
+  start 0 1
+  eventually 90 streams 1 0
+  insert 0 1 100
+  eventually 10 holds 1 100
+  kill_pod 0
+  set_primary 1
+  force 1/1
+  deliver 1
+  within 30 'the first is promoted by force' is 1 primary
+  insert 1 101 110
+  kill_pod 1
+  : > "$(volume_of 0)/$MAJOR/docker/standby.signal"
+  chown 999:999 "$(volume_of 0)/$MAJOR/docker/standby.signal"
+  set_primary 0
+  force 0/1
+  start 0
+  within 60 'the second too, on a timeline of the same number' is 0 primary
+  insert 0 101 120
+  check 'both are on timeline 2' same 2 timeline 0
+  start 1
+  within 90 'the one that is not primary is copied anew' streams 1 0
+  check 'because its history is another' says 'left the one before at different points' "$(log_of 1 postgresql)"
+  within 10 'with the rows of the primary' holds 1 120
+}
+
 case_rewind_killed() {
   diverge
   set_primary 1

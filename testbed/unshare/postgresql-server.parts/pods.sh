@@ -16,6 +16,7 @@ make_world() {
   mkdir "$WORLD"/{pods,volumes,scripts}
   cp "$scripts"/*.sh "$WORLD/scripts/"
   chmod 0555 "$WORLD"/scripts/*.sh
+  cp "$parts/container.sh" "$WORLD/"
   : > "$WORLD/hosts"
 }
 
@@ -76,7 +77,7 @@ run_container() {
     IMAGE=$(cat "$pod/image") MAJOR=$(cat "$pod/major") \
     nsenter --net="/proc/$(cat "$pod/sandbox")/ns/net" --ipc="/proc/$(cat "$pod/sandbox")/ns/ipc" \
     unshare --mount --uts --pid --fork --kill-child \
-    bash "$parts/container.sh" "$@" >> "$pod/log-$container" 2>&1 < /dev/null &
+    bash "$WORLD/container.sh" "$@" >> "$pod/log-$container" 2>&1 < /dev/null &
   unshared=$!
   echo "$unshared" > "$pod/unshared-$container"
   wait "$unshared" || code=$?

@@ -17,14 +17,21 @@ request() {
   mv "$run/request.new" "$run/request"
 }
 
+# One question a turn: what state_of asks others, the member that this one streams from, and those that stream from this one.
+turn_sql="SELECT state.*,
+  coalesce((SELECT sender_host FROM pg_stat_wal_receiver WHERE status = 'streaming'), '-'),
+  (SELECT string_agg(format('%I', application_name), ', ' ORDER BY application_name) FROM pg_stat_replication
+    WHERE state = 'streaming' AND usename = 'replication' AND application_name ~ '^$DB_NAME-[0-6]\$')
+  FROM ($state_sql) state"
+
 turn() {
-  local role timeline position tls
+  local role timeline position sender streaming tls
   [ "$(cat "$run/state" 2>/dev/null)" = running ] && [ ! -e "$run/request" ] || return 0
   if [ "$(version_of "$credentials")" != "$credentials_seen" ]; then
     credentials_seen=$(version_of "$credentials")
     write_passfile || true
   fi
-  read -r role timeline position _ < <(here "$state_sql" 2>/dev/null) || return 0
+  read -r role timeline position own_system _ _ sender streaming < <(here "$turn_sql" 2>/dev/null) || return 0
   tls=$(version_of /etc/dbrender/tls)
   if [ "$(version_of "$config")" != "$config_seen" ] || [ "$tls" != "$tls_seen" ]; then
     config_seen=$(version_of "$config")
@@ -33,40 +40,38 @@ turn() {
     [ -z "$(here "SELECT string_agg(name, ', ') FROM pg_settings WHERE pending_restart")" ] ||
       say "These settings wait for a restart: $(here "SELECT string_agg(name, ', ') FROM pg_settings WHERE pending_restart")."
   fi
-  if [ "$role" = primary ]; then turn_primary "$timeline"; else turn_standby "$timeline" "$position"; fi
+  if [ "$role" = primary ]; then turn_primary "$timeline" "$streaming"; else turn_standby "$timeline" "$position" "$sender"; fi
 }
 
 follow_member_conf() { write_member_conf "$names" && here 'SELECT pg_reload_conf()' > /dev/null; }
 
 turn_primary() {
-  local to streaming
+  local to
   saw_primary "$me"
   idle_since='' waiting_since=''
   # a commit waits for one standby while one is there
-  streaming=$(here "SELECT string_agg(format('%I', application_name), ', ' ORDER BY application_name) FROM pg_stat_replication
-    WHERE state = 'streaming' AND usename = 'replication' AND application_name ~ '^$DB_NAME-[0-6]\$'") || return 0
   names=''
-  [ "$REPLICATION" = synchronous ] && [ -n "$streaming" ] && names="ANY 1 ($streaming)"
+  [ "$REPLICATION" = synchronous ] && [ -n "$2" ] && names="ANY 1 ($2)"
   follow_member_conf && report "Primary; synchronous standbys: ${names:-none}."
   on_primary
   to=$(wanted_primary)
   if [ "$to" != "$me" ]; then
-    hand_over "$to"
+    hand_over "$to" "$2" "$1"
     return
   fi
   [ "$SECONDS" -ge "$slots_checked" ] && { slots_checked=$((SECONDS + 30)); tidy_slots; watch_for_second_primary "$1"; }
 }
 
-# hand_over ORDINAL: the file names another primary. This server stops cleanly, which sends all it has to its standbys, and comes back
-# as one. Not for a member that does not stream: then nobody could take over, and a mistake in Git would be an outage. Nor before
+# hand_over ORDINAL STREAMING TIMELINE: the file names another primary. This server stops cleanly, which sends all it has to its
+# standbys, and comes back as one. Not for a member that does not stream: then nobody could take over, and a mistake in Git would be an outage. Nor before
 # that member has read the file too, so that the time without a primary does not depend on the kubelets.
 hand_over() {
   local role view
-  if [[ $(fact force-primary) == "$1/"* ]]; then
+  if [ "$(fact force-primary)" = "$1/$3" ]; then
     report "force-primary names $(member_name "$1"): this primary stops and comes back as its standby."
   elif read -r role _ < <(state_of "$1") && [ "$role" = primary ]; then
     report "$(member_name "$1") is primary: this server stops and comes back as its standby."
-  elif [ "$(here "SELECT EXISTS (SELECT FROM pg_stat_replication WHERE state = 'streaming' AND application_name = '$(member_name "$1")')")" = t ] &&
+  elif [[ ", $2," == *", \"$(member_name "$1")\","* ]] &&
     read -r role _ _ _ view _ < <(state_of "$1"); then
     if [ "$view" != "$1" ]; then
       say "Handing over to $(member_name "$1") as soon as it has read that it is to be primary."
@@ -100,7 +105,7 @@ watch_for_second_primary() {
 }
 
 turn_standby() {
-  local to from receiving
+  local to from
   to=$(wanted_primary)
   names=''
   from=$(upstream)
@@ -111,8 +116,7 @@ turn_standby() {
     waiting_since=''
   fi
   [ -n "$from" ] || return
-  receiving=$(here "SELECT EXISTS (SELECT FROM pg_stat_wal_receiver WHERE status = 'streaming' AND sender_host = '$(member_host "$from")')")
-  if [ "$receiving" != t ]; then
+  if [ "$3" != "$(member_host "$from")" ]; then
     mend "$from" "$1" "$2"
     return
   fi
@@ -141,7 +145,7 @@ mend() {
     [ "$(wanted_primary)" = "$me" ] || report "Standby on timeline $2: $(member_name "$1") is a standby too; waiting for it to be promoted."
     return
   fi
-  if [ "$system" != "$(here 'SELECT system_identifier FROM pg_control_system()')" ]; then
+  if [ "$system" != "$own_system" ]; then
     report "This volume holds another database than $(member_name "$1"): nothing is streamed and nothing is changed; one of the two volumes was replaced."
     return
   fi
@@ -176,6 +180,11 @@ consider_promotion() {
   here 'CHECKPOINT' > /dev/null 2>&1
   force=$(fact force-primary)
   if [ "$force" = "$me/$1" ]; then
+    for i in $(others); do
+      known "$i" && read -r role timeline _ < <(state_of "$i") && [ "$timeline" -gt "$1" ] || continue
+      report "force-primary is $force, but $(member_name "$i") is on timeline $timeline: promoting this member would begin a second history. Set primary to $i."
+      return 1
+    done
     report "force-primary is $force: promoted on timeline $1 at $2 without asking the last primary; remove the annotation now."
     promote
     return
@@ -185,7 +194,7 @@ consider_promotion() {
     read -r role timeline position system view claims < <(state_of "$i") || continue
     if [ "$role" = primary ]; then
       # It leads now, so it is the one whose end this member has to reach, and the one to stream from.
-      [ "$timeline" -ge "$1" ] && [ "$system" = "$(here 'SELECT system_identifier FROM pg_control_system()')" ] && saw_primary "$i"
+      [ "$timeline" -ge "$1" ] && [ "$system" = "$own_system" ] && saw_primary "$i"
       report "Waiting to be promoted: $(member_name "$i") still runs as primary."
       return 1
     fi

@@ -73,7 +73,7 @@ connect() {
     export PGOPTIONS='-c default_transaction_read_only=on -c statement_timeout=0'
     local deadline=$((SECONDS + WAIT_SECONDS))
     await_server "$deadline" ||
-        fail "The server $SERVICE:$PORT did not answer within $WAIT_SECONDS seconds; is the database up, and does its NetworkPolicy let backup pods in?"
+        fail "The server $SERVICE:$PORT did not answer within $WAIT_SECONDS seconds; is the database up, and does its NetworkPolicy let backup pods in? $(cause "$WORK/said")"
     # pg_isready knows nothing of roles and passwords, so only a real session counts.
     until SERVER_NUMBER=$(ask postgres <<<"show server_version_num"); do
         ((SECONDS < deadline)) || fail "Could not log in to $SERVICE:$PORT as backup: $(cause "$WORK/said")"
@@ -236,11 +236,19 @@ file_entry() {
 }
 
 dump_all() {
-    local name file entry total=0
+    local name file entry there total=0
     choose_compression
     dump_globals
     : >"$WORK/entries"
+    DUMPED=0
     for name in "${DATABASES[@]}"; do
+        there=$(ask postgres -v name="$name" <<<"select count(*) from pg_database where datname = :'name'") ||
+            fail_said "Could not look for database $name"
+        if [[ $there == 0 ]]; then
+            say "database $name was dropped since this run began"
+            continue
+        fi
+        DUMPED=$((DUMPED + 1))
         file=$(file_name "$name")
         dump_database "$name" "$file"
         total=$((total + TABLES))
@@ -339,7 +347,7 @@ main() {
     local sum result
     sum=$(sha256sum "$BASE/$ID/SHA256SUMS")
     result=$(printf '{"id": "%s", "version": "%s", "bytes": %d, "sha256": "%s", "databases": %d, "seconds": %d}' \
-        "$ID" "$SERVER_VERSION" "$BYTES" "${sum%% *}" "${#DATABASES[@]}" "$SECONDS")
+        "$ID" "$SERVER_VERSION" "$BYTES" "${sum%% *}" "$DUMPED" "$SECONDS")
     if [[ $DESTINATION == volume ]]; then
         prune
     else

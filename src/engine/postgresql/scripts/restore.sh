@@ -133,7 +133,7 @@ connect() {
         connect_as restore "$CREDENTIALS/restore-password"
         export PGOPTIONS=$options
         if ! await_server "$deadline"; then
-            fail "The server $SERVICE:$PORT did not answer within $WAIT_SECONDS seconds; is it up, and does its NetworkPolicy let restore pods in?"
+            fail "The server $SERVICE:$PORT did not answer within $WAIT_SECONDS seconds; is it up, and does its NetworkPolicy let restore pods in? $(cause "$WORK/said")"
         fi
         if state=$(ask postgres <<<"select pg_is_in_recovery(), current_setting('server_version_num')"); then
             [[ $state == t* ]] || break
@@ -444,13 +444,11 @@ commit;
 SQL
 }
 
-# What the agent had made and the restored databases and role took the names of.
+# What the agent had made and the restored databases and role took the names of. In one session:
+# the agent ends the sessions of the role restore as soon as it sees the marker.
 remove_former() {
-    local i
-    for i in "${!TEMPORARY[@]}"; do
-        drop "${TEMPORARY[i]}-former" || return 1
-    done
-    ask postgres -v role="$FORMER_ROLE" <<'SQL'
+    ask postgres -v prefix="$PREFIX" -v role="$FORMER_ROLE" <<'SQL'
+select format('drop database %I with (force)', datname) from pg_database where starts_with(datname, :'prefix') \gexec
 select format('drop owned by %I', rolname) from pg_roles where rolname = :'role' \gexec
 select format('drop role %I', rolname) from pg_roles where rolname = :'role' \gexec
 SQL

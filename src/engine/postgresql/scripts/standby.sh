@@ -49,12 +49,16 @@ ensure_slot() {
   [[ $text == *'already exists'* ]]
 }
 
+# fork_in TIMELINE: where a timeline history, on standard input, leaves that timeline.
+fork_in() {
+  local timeline position
+  while read -r timeline position _; do
+    [ "$timeline" = "$1" ] && { echo "$position"; break; }
+  done
+}
 # fork_of ORDINAL TIMELINE MINE: where the history of TIMELINE on that member left timeline MINE; nothing when it never had it.
 fork_of() {
-  replication_command "$1" "TIMELINE_HISTORY $2" 2>/dev/null | sed 's/^[0-9A-F]*\.history //' |
-    while read -r timeline position _; do
-      [ "$timeline" = "$3" ] && { echo "$position"; break; }
-    done
+  replication_command "$1" "TIMELINE_HISTORY $2" 2>/dev/null | sed 's/^[0-9A-F]*\.history //' | fork_in "$3"
 }
 
 # own_end: "POSITION TIMELINE certain" up to which a stopped server has WAL; "... at-least" when only a start can tell the end.
@@ -106,7 +110,12 @@ rejoin() {
   read -r position mine kind <<< "$(own_end)"
   [ "$2" -ge "$mine" ] ||
     refuse "This volume is on timeline $mine, but $(member_name "$1") is primary on the older timeline $2 and lacks what was written since. Nothing was changed: set primary to the member with the newest timeline."
-  [ "$2" -gt "$mine" ] || return 0
+  if [ "$2" = "$mine" ]; then
+    same_history "$1" "$2" && return 0
+    say "This volume and $(member_name "$1") are both on timeline $2, but left the one before at different points: two members were promoted by force. Copying anew."
+    attend "$scripts/clone.sh" --primary "$1"
+    return
+  fi
   fork=$(fork_of "$1" "$2" "$mine")
   [ -n "$fork" ] ||
     refuse "This volume is on timeline $mine, and timeline $2 of $(member_name "$1") does not descend from it. Nothing was changed: empty this volume if its data is not wanted."
@@ -122,6 +131,16 @@ rejoin() {
     return
   fi
   rewind "$1" "$2"
+}
+
+# same_history ORDINAL TIMELINE: the timeline there began where this volume's did. True when one of the two cannot be read.
+same_history() {
+  local file theirs own
+  printf -v file '%s/pg_wal/%08X.history' "$PGDATA" "$2"
+  [ -s "$file" ] || return 0
+  own=$(fork_in "$(($2 - 1))" < "$file")
+  theirs=$(fork_of "$1" "$2" "$(($2 - 1))")
+  [ -z "$own" ] || [ -z "$theirs" ] || [ "$own" = "$theirs" ]
 }
 
 rewind() {
