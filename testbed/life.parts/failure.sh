@@ -31,6 +31,9 @@ kill_primary() {
   killed_at=$(<"$work/killed")
 }
 
+# restarts MEMBER: how often the kubelet has started its server's container again
+restarts() { kube get pod "$1" --output "jsonpath={.status.containerStatuses[?(@.name=='$container')].restartCount}"; }
+
 # release_primary: lets the kubelet start it again
 release_primary() {
   : >"$work/released"
@@ -53,7 +56,7 @@ fail_over() {
   release_primary
   await_rows 1000 "$killed_at" "after the kill of $first"
   now_first=$(primaries "$name")
-  say "$now_first takes writes; the first row was acknowledged $failover_seconds s after the kill"
+  say "$now_first takes writes; the first row was acknowledged $failover_seconds s after the kill (server containers of $first started again: $(restarts "$first"))"
   if [[ $failover == Manual ]]; then switch_over; elif [[ $now_first == "$first" ]]; then give_up "$first was held down and still leads."; fi
   await_rows "$enough" 0 "in all"
   if [[ $plant == second-primary ]]; then plant_second_primary "$name"; fi

@@ -47,6 +47,7 @@ scale_up_and_down() {
   say "one member became three ($((SECONDS - began)) s)"
   lead "$again-2" "$again"
   whole "$again" 3
+  say "$(primaries "$again") leads, and has to leave"
   database "$again" 1 "bootstrap: {fromBackup: {name: $name}}"
   apply "$again"
   quietly kube wait --for=delete "pod/$again-1" "pod/$again-2" --timeout="${patience}s" || give_up "the members of $again that are not wanted any more did not end."
