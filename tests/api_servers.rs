@@ -152,7 +152,9 @@ fn the_definition_refuses_what_we_refuse_and_accepts_what_we_render() {
         let mut failures = Vec::new();
         let (mut refused, mut accepted) = (0, 0);
         for server in prepared().await {
-            server.namespace("production").await;
+            for namespace in ["demo", "production"] {
+                server.namespace(namespace).await;
+            }
             for case in folders("problems") {
                 let code = name_of(&case).split('-').next().and_then(Code::find).unwrap();
                 // The platform file is never sent to a server.

@@ -216,3 +216,24 @@ fn run_config_maps(plan: &Plan) -> Vec<RunConfigMap> {
         store("patroni-sync", BTreeMap::new()),
     ]
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::fs;
+    use std::path::Path;
+
+    /// A script that is not in the list would be missing in every pod.
+    #[test]
+    fn every_script_of_the_folder_is_rendered() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/engine/postgresql/scripts");
+        let files: BTreeMap<String, String> = fs::read_dir(folder)
+            .unwrap()
+            .map(|entry| entry.unwrap().path())
+            .map(|path| (path.file_name().unwrap().to_string_lossy().into_owned(), fs::read_to_string(&path).unwrap()))
+            .collect();
+        let rendered: BTreeMap<String, String> =
+            super::SCRIPTS.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).collect();
+        assert_eq!(files, rendered);
+    }
+}
