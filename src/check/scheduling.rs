@@ -1,5 +1,7 @@
 //! On which nodes the pods may run.
 
+use std::collections::BTreeSet;
+
 use super::{Subject, kubernetes_name, label, spec};
 use crate::api::Toleration;
 use crate::plan::Scheduling;
@@ -25,11 +27,12 @@ pub(super) fn check(subject: &Subject<'_>, out: &mut Problems) -> Scheduling {
             format!("the priority class {name:?} must {reason}"),
         );
     }
+    let mut seen = BTreeSet::new();
     for (index, key) in wanted.topology_keys.iter().enumerate() {
         let here = path.key("topologyKeys").index(index);
         if let Err(reason) = kubernetes_name::qualified_name(key) {
             out.report(Code::InvalidLabel, here, format!("the node label {key:?} must {reason}"));
-        } else if wanted.topology_keys[..index].contains(key) {
+        } else if !seen.insert(key) {
             out.push(
                 Problem::new(Code::InvalidLabel, here, format!("the node label {key} stands twice"))
                     .with_hint("remove one of the two"),

@@ -98,9 +98,17 @@ impl<'a> Reader<'a> {
         match (schema, &node.kind) {
             (Schema::Any, _) => Some(node.to_json()),
             (Schema::Object(object), Kind::Mapping(entries)) => {
+                let most = object.most.unwrap_or(usize::MAX);
+                if !self.fits(entries.len(), most, "entries", node, trail) {
+                    return None;
+                }
                 Some(Value::Object(self.mapping(entries, object, trail)))
             }
             (Schema::List(items), Kind::Sequence(nodes)) => Some(Value::Array(self.list(nodes, items, trail))),
+            (Schema::Short(longest), Kind::String(text)) => {
+                let found = text.chars().count();
+                self.fits(found, *longest, "characters", node, trail).then(|| Value::String(text.clone()))
+            }
             (Schema::Text(words), Kind::String(text)) => self.text(node, text, words, trail),
             (Schema::Boolean, Kind::Bool(value)) => Some(Value::Bool(*value)),
             (Schema::Number, Kind::Number(number)) => Some(Value::Number(number.clone())),
@@ -206,6 +214,21 @@ impl<'a> Reader<'a> {
             return None;
         }
         Some(Value::from(value))
+    }
+
+    /// Whether there are no more of something than the schema allows; reports it where there are.
+    fn fits(&mut self, found: usize, most: usize, what: &str, node: &Node, trail: &Trail<'_>) -> bool {
+        if found > most && self.has_room() {
+            let message = format!("{} may have at most {most} {what}, found {found}", trail.text());
+            let problem = Problem::new(Code::OutOfRange, trail.path(), message);
+            let problem = problem.with_hint(format!("leave some of the {what} out"));
+            self.push(match node.kind {
+                // Of a mapping over many lines its key says more than all of it.
+                Kind::Mapping(_) => place::locate(self.document, self.source, problem),
+                _ => problem.at(self.place(node)),
+            });
+        }
+        found <= most
     }
 
     fn out_of_range(&mut self, node: &Node, least: i64, largest: i64, trail: &Trail<'_>) {

@@ -13,6 +13,8 @@ pub(super) enum Schema {
     List(Box<Schema>),
     /// Text, and the words that it may be; none: any text.
     Text(Vec<String>),
+    /// Text of at most so many characters.
+    Short(usize),
     /// A whole number and its bounds, both inclusive.
     Integer(i64, i64),
     Number,
@@ -27,6 +29,8 @@ pub(super) struct Object {
     pub(super) required: Vec<String>,
     /// What other keys may hold; nothing: there are no other keys.
     pub(super) others: Option<Box<Schema>>,
+    /// Most keys that there may be.
+    pub(super) most: Option<usize>,
 }
 
 impl Object {
@@ -49,7 +53,7 @@ impl Schema {
             return Schema::Text(words);
         }
         match type_name(schema) {
-            Some("string") => Schema::Text(Vec::new()),
+            Some("string") => bound(schema, "maxLength").map_or_else(|| Schema::Text(Vec::new()), Schema::Short),
             Some("boolean") => Schema::Boolean,
             Some("number") => Schema::Number,
             Some("integer") => {
@@ -89,6 +93,10 @@ fn without_null(schema: &Value) -> &Value {
         (Some(only), None) => only,
         _ => schema,
     }
+}
+
+fn bound(schema: &Value, key: &str) -> Option<usize> {
+    usize::try_from(schema.get(key)?.as_u64()?).ok()
 }
 
 /// The type, `null` aside.
@@ -132,6 +140,7 @@ fn object(schema: &Value) -> Object {
         fields: fields.into_iter().flatten().map(|(key, schema)| (key.clone(), Schema::read(schema))).collect(),
         required: required.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect(),
         others: others.map(Box::new),
+        most: bound(schema, "maxProperties"),
     }
 }
 

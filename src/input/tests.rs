@@ -186,6 +186,14 @@ fn what_the_api_server_would_refuse_is_refused_with_what_to_type() {
             "DBR206 spec.backup.retention [1e30] spec.backup.retention must be a number of 64 bits, found 1e30 (use a number within the bounds)",
         ),
         (
+            format!("{BASE}  database: {}\n", "a".repeat(64)),
+            "DBR206 spec.database [aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa] spec.database may have at most 63 characters, found 64 (leave some of the characters out)",
+        ),
+        (
+            format!("{BASE}  parameters: {{{}}}\n", (0..513).map(|n| format!("k{n}: \"1\", ")).collect::<String>()),
+            "DBR206 spec.parameters [parameters] spec.parameters may have at most 512 entries, found 513",
+        ),
+        (
             BASE.to_owned() + "  replicas: 3\n  replicas: 1\n",
             "DBR202 spec.replicas [replicas] spec.replicas stands twice (keep one of the two keys)",
         ),

@@ -21,7 +21,7 @@ pub(super) fn explain(node: &Node, written: &str, schema: &Schema, trail: &Trail
 fn hint(node: &Node, plain: Option<&str>, schema: &Schema, trail: &Trail<'_>) -> String {
     let key = trail.last_key();
     match (schema, &node.kind) {
-        (Schema::Text(_), Kind::Number(_) | Kind::Bool(_)) => match plain {
+        (Schema::Text(_) | Schema::Short(_), Kind::Number(_) | Kind::Bool(_)) => match plain {
             Some(text) => format!("quote it: {key}\"{text}\""),
             None => "write it in double quotes".to_owned(),
         },
@@ -47,8 +47,10 @@ fn hint(node: &Node, plain: Option<&str>, schema: &Schema, trail: &Trail<'_>) ->
             None => "write a list: each item in a line of its own, with a dash in front".to_owned(),
         },
         (Schema::List(_), _) => "write a list: each item in a line of its own, with a dash in front".to_owned(),
-        (Schema::Text(_), Kind::Mapping(_)) => "write one value; text with a colon or braces needs quotes".to_owned(),
-        (Schema::Text(_), _) => "write one value, as text".to_owned(),
+        (Schema::Text(_) | Schema::Short(_), Kind::Mapping(_)) => {
+            "write one value; text with a colon or braces needs quotes".to_owned()
+        }
+        (Schema::Text(_) | Schema::Short(_), _) => "write one value, as text".to_owned(),
         (Schema::Any, _) => "write a value".to_owned(),
     }
 }
@@ -68,7 +70,7 @@ fn wanted(schema: &Schema) -> &'static str {
         Schema::Any => "a value",
         Schema::Object(_) => "a mapping",
         Schema::List(_) => "a list",
-        Schema::Text(_) => "text",
+        Schema::Text(_) | Schema::Short(_) => "text",
         Schema::Integer(..) => "a whole number",
         Schema::Number => "a number",
         Schema::Boolean => "true or false",
