@@ -2,7 +2,8 @@
 //!
 //! The other side is `testbed/yaml-oracle`: the readers of Kubernetes themselves, pinned as Go modules. The files under
 //! `cases` hold what is known to go wrong; random input finds what is not known. Each test says in numbers what it
-//! compared (`-- --nocapture`).
+//! compared (`-- --nocapture`). `DBRENDER_SEED` and `DBRENDER_ROUNDS` make it look elsewhere and further,
+//! `DBRENDER_SHOW_STRICT=1` prints what we refuse on purpose, `DBRENDER_BLESS=1` writes `cases/answers.jsonl` again.
 
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a test says what it compared, or fails")]
 

@@ -52,6 +52,11 @@ fn aliases_cannot_multiply_without_end() {
         let _ = writeln!(merges, "a{level}: &a{level} {{<<: *a{}, k{level}: 1}}", level - 1);
     }
     assert_eq!(refused(&merges, &Limits::default()), ReadErrorKind::Limit);
+    // Before the values are too many, what aliases bring is too much.
+    let wide = format!("a: &a [{}]\nb: [{}]\n", "x,".repeat(2_000), "*a , ".repeat(60));
+    let (_, errors) = read_stream(&wide, &Limits::default());
+    assert_eq!(errors.len(), 1);
+    assert!(errors[0].message.starts_with("aliases expand"), "{errors:?}");
     // What people write is far below.
     let many = format!("a: &a {{x: 1}}\nb: [{}]\n", "*a , ".repeat(1_000));
     assert_eq!(read_stream(&many, &Limits::default()).1, []);
