@@ -66,6 +66,23 @@ case_server_killed() {
   check 'recovery was by WAL' says 'redo (starts|done)' "$(log_of 0 postgresql)"
 }
 
+# The lock file that a killed server leaves may name any process that the next container has.
+case_lock_file_names_another_process() {
+  local number offset
+  start 0
+  within 60 'the primary is ready' ready 0
+  insert 0 1 10
+  for offset in -1 1 2 3; do
+    number=$(($(head -n 1 "$(volume_of 0)/$MAJOR/docker/postmaster.pid") + offset))
+    kill_pod 0
+    sed -i "1s/.*/$number/" "$(volume_of 0)/$MAJOR/docker/postmaster.pid"
+    start 0
+    within 30 "ready again, when process $number is to be the server" ready 0
+    check 'at the first attempt' test ! -e "$(pod_of 0)/restarts-postgresql"
+  done
+  check 'all rows are there' holds 0 10
+}
+
 case_agent_killed() {
   start 0
   within 60 'the primary is ready' ready 0

@@ -46,6 +46,7 @@ while :; do
     attend "$scripts/clone.sh" --primary "$(upstream)" || say "It is started as it is."
   fi
   rm -f "$run/request"
+  ignore_stale_lock
   if [ "$(wanted_primary)" != "$me" ] || [ -e "$PGDATA/standby.signal" ]; then prepare_standby; fi
   write_member_conf '' || true
   [ -z "$ending" ] || exit 143

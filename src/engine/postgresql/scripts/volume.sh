@@ -27,6 +27,17 @@ control() {
   LC_ALL=C pg_controldata -D "${2:-$PGDATA}" | sed -n "s/^$1: *//p"
 }
 
+# ignore_stale_lock: a server that was killed leaves postmaster.pid, and the process that has its number in this container now may be
+# another one, at each restart again. PostgreSQL takes that for a running server and does not start; the one that this variable
+# names it does not count (Patroni does the same). The file stays, so that a server that does run is still noticed.
+ignore_stale_lock() {
+  local number
+  unset PG_GRANDPARENT_PID
+  { read -r number < "$PGDATA/postmaster.pid"; } 2>/dev/null || return 0
+  number=${number#-}   # single-user mode writes it as a negative number
+  [ "$(cat "/proc/$number/comm" 2>/dev/null)" = postgres ] || export PG_GRANDPARENT_PID=$number
+}
+
 # put FILE TEXT: a small file of ours on the volume, whole or not at all.
 put() {
   printf '%s\n' "$2" > "$1.new"
