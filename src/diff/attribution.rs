@@ -5,6 +5,8 @@ use std::borrow::Cow;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
+use crate::render::MANAGED_BY_LABEL;
+
 use super::ChangedBy;
 use super::path::Step;
 
@@ -41,6 +43,13 @@ impl Managers {
     /// Whether a manager of this name has written anything that is still there.
     pub(super) fn has(&self, name: &str) -> bool {
         self.0.iter().any(|manager| manager.manager == name)
+    }
+
+    /// Whether one of those that deliver our manifests has written what stands at this place: whoever owns the label that
+    /// stands on everything we render. Then it was rendered once, and the next delivery takes it away.
+    pub(super) fn delivered(&self, steps: &[Step<'_>]) -> bool {
+        let mark = [Step::Field("metadata"), Step::Field("labels"), Step::Field(MANAGED_BY_LABEL)];
+        self.0.iter().any(|manager| owns(&manager.fields, &mark) && owns(&manager.fields, steps))
     }
 
     /// Who wrote last what stands at this place. Several may own a field; the last one set its value, the others agreed

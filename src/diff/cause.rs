@@ -11,6 +11,7 @@ use crate::plan::{Access, Credentials, Destination, Monitoring, Plan, Profile, R
 use crate::render::{Object, render};
 
 use super::defaults::fields_of;
+use super::metadata::{Structured, structured};
 use super::path::pointer;
 use super::walk::Walk;
 use super::{Bucket, Change, Desired, Minor, ObjectReport};
@@ -124,6 +125,7 @@ const LEVERS: &[Lever] = &[
     }),
     lever!("spec.access.namespaces", access, |plan| {
         let access = plan.access.get_or_insert_with(Access::default);
+        access.namespaces.iter_mut().for_each(|name| name.push_str("-other"));
         access.namespaces.push("other".to_owned());
         access.selector = match &access.selector {
             Some(_) => None,
@@ -195,6 +197,13 @@ type Causes = BTreeMap<Place, Vec<&'static str>>;
 pub(super) struct CauseMaps(BTreeMap<Make, Causes>);
 
 impl CauseMaps {
+    /// Whether a Database of this make could have something at this place which this one has not. What the cluster has
+    /// there may be left from an earlier rendering.
+    pub(super) fn could_render(&mut self, plan: &Plan, kind: &str, name: &str, path: &str) -> bool {
+        let causes = self.0.entry(make(plan)).or_insert_with(|| turned(plan));
+        causes.contains_key(&(kind.to_owned(), suffix(name, &plan.name), path.to_owned()))
+    }
+
     /// Names the field of every drifted and foreign place. Costs nothing where there is none.
     pub(super) fn name(&mut self, desired: &Desired<'_>, objects: &mut [ObjectReport]) {
         let Some(plan) = desired.plan else { return };
@@ -209,12 +218,38 @@ impl CauseMaps {
         };
         for object in objects {
             for change in object.changes.iter_mut().filter(|change| is_asked(change)) {
-                let place = (object.kind.clone(), suffix(&object.name, &plan.name), change.path.clone());
-                let fields = causes.get(&place).map(Vec::as_slice).unwrap_or_default();
-                change.field = if between.is_some() { fields.first().copied() } else { only(fields) };
+                let fields = fields_at(causes, &object.kind, &suffix(&object.name, &plan.name), &change.path);
+                change.field = if between.is_some() { fields.first().copied() } else { only(&fields) };
             }
         }
     }
+}
+
+/// The fields that decide a place: those of the place itself, else of everything below it, else of what holds it.
+fn fields_at(causes: &Causes, kind: &str, name: &str, path: &str) -> Vec<&'static str> {
+    let at = |path: &str| (kind.to_owned(), name.to_owned(), path.to_owned());
+    if let Some(fields) = causes.get(&at(path)) {
+        return fields.clone();
+    }
+    let below = format!("{path}/");
+    let mut fields: Vec<&'static str> = Vec::new();
+    for ((_, _, place), more) in causes.range(at(&below)..) {
+        if !place.starts_with(&below) {
+            break;
+        }
+        fields.extend(more);
+    }
+    if fields.is_empty() {
+        let mut above = path;
+        while let Some((parent, _)) = above.rsplit_once('/') {
+            if let Some(more) = causes.get(&at(parent)) {
+                return more.clone();
+            }
+            above = parent;
+        }
+    }
+    // In the order of the levers, each once.
+    LEVERS.iter().map(|lever| lever.field).filter(|field| fields.contains(field)).collect()
 }
 
 /// The field that decides a place, when it is one. Between two Plans it is the first of those that differ.
@@ -270,11 +305,14 @@ fn collect(rendered: &[Object], other: &[Object], plan: &Plan, field: &'static s
     for object in rendered {
         let Some(other) = names.get(&(object.kind.as_str(), object.name.as_str())) else { continue };
         let (Some(wanted), Some(have)) = (object.value.as_object(), other.value.as_object()) else { continue };
+        let parsed =
+            if object.kind == "ConfigMap" { structured(&object.value, &other.value) } else { Structured::new() };
         let mut walk = Walk::new(&object.kind, Minor::OLDEST);
-        walk.fields_but(&[], fields_of(&object.kind), wanted, have);
+        walk.fields_but(&["apiVersion", "kind", "metadata"], fields_of(&object.kind), wanted, have);
         if let (Some(wanted), Some(have)) = (object.value.get("metadata"), other.value.get("metadata")) {
             walk.metadata(wanted, have);
         }
+        walk.store(&[], &parsed);
         for found in walk.found {
             let place = (object.kind.clone(), suffix(&object.name, &plan.name), pointer(&found.steps));
             let fields = causes.entry(place).or_default();

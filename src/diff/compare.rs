@@ -45,6 +45,8 @@ struct Subject<'s> {
     desired: &'s Desired<'s>,
     around: &'s Around<'s>,
     mask: DatabaseMask<'s>,
+    /// Whether the other side is no cluster but another rendering.
+    is_rendered: bool,
 }
 
 impl<'a> Comparison<'a> {
@@ -79,7 +81,12 @@ impl<'a> Comparison<'a> {
             .iter()
             .filter_map(|name| self.index.find("Secret", desired.namespace, name).map(|(_, secret)| secret))
             .collect();
-        let subject = Subject { desired, around: &around, mask: self.mask.of_database(&secrets, known_facts(desired)) };
+        let subject = Subject {
+            desired,
+            around: &around,
+            mask: self.mask.of_database(&secrets, known_facts(desired)),
+            is_rendered: self.live.is_rendered,
+        };
         let mut objects = Vec::with_capacity(desired.objects.len() + around.claims.len());
         for object in desired.objects {
             if !self.kinds.contains(&object.kind) {
@@ -89,7 +96,7 @@ impl<'a> Comparison<'a> {
             objects.push(match found {
                 Some((place, live)) => {
                     self.seen[place] = true;
-                    compared(self.policy, object, live, &subject)
+                    compared(self.policy, object, live, &subject, &mut self.causes)
                 }
                 None => unseen(self.policy, &self.gaps, &self.broken, object, &subject),
             });
@@ -272,7 +279,13 @@ fn why_unseen(
 }
 
 /// An object that is there.
-fn compared(policy: &Policy, object: &Object, live: &LiveObject, subject: &Subject<'_>) -> ObjectReport {
+fn compared(
+    policy: &Policy,
+    object: &Object,
+    live: &LiveObject,
+    subject: &Subject<'_>,
+    causes: &mut CauseMaps,
+) -> ObjectReport {
     let Object { api_version, kind, namespace, name, value } = object;
     let around = subject.around;
     let suffixes = around.engine.map(|engine| engine.run_config_map_suffixes()).unwrap_or_default();
@@ -297,7 +310,12 @@ fn compared(policy: &Policy, object: &Object, live: &LiveObject, subject: &Subje
     }
     let mut filled = Filled::Whole;
     match kind.as_str() {
-        "Secret" => filled = secret::compare(&mut walk, value, live, around),
+        "Secret" => {
+            filled = secret::compare(&mut walk, value, live, around);
+            if subject.is_rendered {
+                filled = Filled::Whole;
+            }
+        }
         "ConfigMap" if is_store => {
             let members = around.engine.map(|engine| engine.run_config_map_annotations()).unwrap_or_default();
             walk.store(members, &parsed);
@@ -316,22 +334,33 @@ fn compared(policy: &Policy, object: &Object, live: &LiveObject, subject: &Subje
     report.reason = secret::reason(&filled);
     let Walk { found, ignored, .. } = walk;
     if !found.is_empty() {
-        judge(found, live, subject, &mut report);
+        judge(found, live, subject, causes, &mut report);
     }
     report.changes.extend(ignored.into_changes());
     report
 }
 
 /// Says of each difference what it means, who made it, and what decides it.
-fn judge(found: Vec<Found<'_>>, live: &LiveObject, subject: &Subject<'_>, report: &mut ObjectReport) {
+fn judge(
+    found: Vec<Found<'_>>,
+    live: &LiveObject,
+    subject: &Subject<'_>,
+    causes: &mut CauseMaps,
+    report: &mut ObjectReport,
+) {
     let managers = Managers::read(live.managed_fields.as_deref());
     let moved = (report.kind == "StatefulSet").then(|| profile::moved(subject.desired, live)).flatten();
-    for found in found {
+    for mut found in found {
+        if found.bucket == Bucket::Foreign && is_leftover(&found, &managers, subject, causes, report) {
+            found.bucket = Bucket::Drift;
+            found.note = "rendered before, and no longer";
+        }
         let Judged { mut impact, mut reason, commands } = impact::of_change(&report.kind, &found, live, subject.around);
+        let mut field = None;
         if let (Some(moved), Impact::RollingRestart, Some(Step::Field("template"))) =
             (moved, impact, found.steps.get(1))
         {
-            (impact, reason) = (Impact::Migration, Cow::Borrowed(moved));
+            (impact, reason, field) = (Impact::Migration, Cow::Borrowed(moved), Some("spec.failover"));
         }
         let changed_by = if found.op == Op::Add { None } else { managers.of(&found.steps) };
         let mut bucket = found.bucket;
@@ -370,13 +399,31 @@ fn judge(found: Vec<Found<'_>>, live: &LiveObject, subject: &Subject<'_>, report
             live,
             impact,
             reason,
-            field: None,
+            field,
             changed_by,
             count: 1,
         });
     }
     // Drift first, and of that the worst first; otherwise in the order of the object.
     report.changes.sort_by(|a, b| (a.bucket as u8).cmp(&(b.bucket as u8)).then(b.impact.cmp(&a.impact)));
+}
+
+/// Whether an addition was rendered once: by who wrote it, and where nothing says so, by whether it could be.
+fn is_leftover(
+    found: &Found<'_>,
+    managers: &Managers,
+    subject: &Subject<'_>,
+    causes: &mut CauseMaps,
+    report: &ObjectReport,
+) -> bool {
+    if subject.is_rendered {
+        return true;
+    }
+    if !managers.is_empty() {
+        return managers.delivered(&found.steps);
+    }
+    let Some(plan) = subject.desired.plan else { return false };
+    causes.could_render(plan, &report.kind, &report.name, &pointer(&found.steps))
 }
 
 /// The label that Argo CD may overwrite to track its objects.

@@ -70,6 +70,8 @@ pub struct LiveSet {
     pub objects: Vec<LiveObject>,
     /// Objects that could not be decoded.
     pub broken: Vec<LiveError>,
+    /// Whether it is no cluster but another rendering, as with `--base`: then everything in it is ours.
+    pub is_rendered: bool,
     /// What was not seen. An object of a gap is never called missing, unless the gap says that there is no such kind.
     pub gaps: Vec<Gap>,
 }

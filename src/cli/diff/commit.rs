@@ -61,7 +61,8 @@ pub(super) fn load(reference: &str, args: &DiffArgs, tell: &Tell) -> Result<Base
 impl Base {
     /// The manifests of the commit as the other side.
     pub(super) fn other(&self) -> Other {
-        let mut live = LiveSet { source: format!("commit {}", self.reference), ..LiveSet::default() };
+        let mut live =
+            LiveSet { source: format!("commit {}", self.reference), is_rendered: true, ..LiveSet::default() };
         for plan in &self.loaded.plans {
             for object in render(plan).objects() {
                 match LiveObject::from_value(object.value) {

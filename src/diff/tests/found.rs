@@ -86,9 +86,10 @@ fn additions_inside_what_is_ours_are_drift_and_others_are_foreign() {
         (
             "StatefulSet",
             "shop",
+            // One of ours could be there, and nothing says who wrote it.
             "/spec/template/spec/tolerations",
             json!({"key": "x", "operator": "Exists"}),
-            Bucket::Foreign,
+            Bucket::Drift,
         ),
         ("Service", "shop", "/spec/ports", json!({"port": 22, "protocol": "TCP"}), Bucket::Drift),
         ("Service", "shop", "/spec/selector/x", json!("y"), Bucket::Drift),
