@@ -14,7 +14,7 @@ use super::defaults::fields_of;
 use super::metadata::{Structured, structured};
 use super::path::pointer;
 use super::walk::Walk;
-use super::{Bucket, Change, Desired, Minor, ObjectReport};
+use super::{Bucket, Change, Desired, Minor, ObjectReport, Op};
 
 /// A field of the Database, as far as the Plan holds it.
 struct Lever {
@@ -218,6 +218,10 @@ impl CauseMaps {
         };
         for object in objects {
             for change in object.changes.iter_mut().filter(|change| is_asked(change)) {
+                // An item without a key is at a place by chance, and so is whatever could be rendered there.
+                if between.is_none() && change.op == Op::Remove && ends_in_index(&change.path) {
+                    continue;
+                }
                 let fields = fields_at(causes, &object.kind, &suffix(&object.name, &plan.name), &change.path);
                 change.field = if between.is_some() { fields.first().copied() } else { only(&fields) };
             }
@@ -260,6 +264,10 @@ fn only(fields: &[&'static str]) -> Option<&'static str> {
         (Some(field), None, _) | (None, _, &[field]) => Some(field),
         _ => None,
     }
+}
+
+fn ends_in_index(path: &str) -> bool {
+    path.rsplit_once('/').is_some_and(|(_, last)| !last.is_empty() && last.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 fn suffix(name: &str, database: &str) -> String {

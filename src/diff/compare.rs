@@ -166,7 +166,12 @@ impl<'a> Comparison<'a> {
                 Some(namespace) => format!("{} in namespace {namespace}", gap.kind),
                 None => format!("{} in every namespace", gap.kind),
             };
-            notices.push(notice(code, subject, self.mask.sentence(&gap.message)));
+            let mut told = notice(code, subject, self.mask.sentence(&gap.message));
+            if self.live.is_dump {
+                // The hints of these codes speak of a server.
+                told.hint = Code::KindNotInDump.hint().trim_start_matches("if kinds were left out, ").to_owned();
+            }
+            notices.push(told);
         }
         for error in &self.live.broken {
             let subject = format!("{} {}/{}", error.kind, error.namespace, error.name);
@@ -376,11 +381,16 @@ fn judge(
             }
         }
         let path = pointer(&found.steps);
-        if let Some(by) = &changed_by
-            && path == "/spec/replicas"
-            && report.kind == "StatefulSet"
-        {
-            reason = Cow::Owned(format!("{}; {reason}", scaled_by(by)));
+        if path == "/spec/replicas" && report.kind == "StatefulSet" {
+            let by = match &changed_by {
+                Some(by) => Some(scaled_by(by)),
+                // Seen on 1.34 and 1.37: the Scale of nothing holds no number that somebody could own.
+                None if found.live == 0 && !managers.is_empty() => {
+                    Some("scaled to nothing, which leaves no name behind")
+                }
+                None => None,
+            };
+            reason = by.map_or(reason.clone(), |by| Cow::Owned(format!("{by}; {reason}")));
         }
         if bucket == Bucket::Drift {
             report.status = Status::Drifted;

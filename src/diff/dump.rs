@@ -49,7 +49,7 @@ impl LiveSet {
             let message = format!("{source} holds no Secret at all; with --no-secret-read that is all right");
             gaps.push(gap("Secret", None, &message));
         }
-        LiveSet { source, objects: read.objects, broken: read.broken, gaps, is_rendered: false }
+        LiveSet { source, objects: read.objects, broken: read.broken, gaps, is_rendered: false, is_dump: true }
     }
 
     /// Kinds that are wanted and of which a dump holds not one object: perhaps it was made without them.

@@ -14,6 +14,8 @@ use super::Hidden;
 
 /// What stands in place of a value that must not be shown.
 pub const HIDDEN: &str = "(hidden)";
+/// In place of the live value, where the rendered one is hidden too, so that a change stays visible.
+pub const HIDDEN_OTHER: &str = "(hidden, another value)";
 /// The copy of the whole object that `kubectl apply` keeps, values of Secrets included.
 pub(super) const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
@@ -72,6 +74,8 @@ pub struct LiveSet {
     pub broken: Vec<LiveError>,
     /// Whether it is no cluster but another rendering, as with `--base`: then everything in it is ours.
     pub is_rendered: bool,
+    /// Whether it is a dump: then what is lacking is mended by another dump.
+    pub is_dump: bool,
     /// What was not seen. An object of a gap is never called missing, unless the gap says that there is no such kind.
     pub gaps: Vec<Gap>,
 }

@@ -9,12 +9,10 @@ use serde_json::Value;
 
 use crate::engine::uri_part;
 
-use super::live::HIDDEN;
+use super::live::{HIDDEN, HIDDEN_OTHER};
 use super::path::Step;
 use super::{Hidden, LiveObject};
 
-/// In place of the live value, where the rendered one is hidden too, so that a change stays visible.
-pub(super) const HIDDEN_OTHER: &str = "(hidden, another value)";
 /// Shorter values are hidden where they stand alone, and not where they are a part of a longer text.
 const SHORTEST_PART: usize = 6;
 

@@ -14,6 +14,9 @@ use super::impact::{APPLY_AGAIN, Judged, grow_command};
 use super::path::Step;
 use super::walk::{Found, amount};
 
+/// Members that a Database may have at most, so that a number from a file cannot make the procedure endless.
+const MOST_MEMBERS: i64 = 7;
+
 /// Class of a difference below `/spec`.
 ///
 /// From 1.34 to 1.37 a server lets `minReadySeconds`, `ordinals`, `persistentVolumeClaimRetentionPolicy`, `replicas`,
@@ -58,6 +61,7 @@ fn replicas(found: &Found<'_>, around: &Around<'_>) -> Judged {
     let (wanted, have) = (found.desired.as_i64().unwrap_or(1), found.live.as_i64().unwrap_or(1));
     let members = |first: i64, end: i64| match end - first {
         1 => format!("member {first}"),
+        2 => format!("members {first} and {}", end - 1),
         _ => format!("members {first} to {}", end - 1),
     };
     if wanted == 0 {
@@ -65,7 +69,12 @@ fn replicas(found: &Found<'_>, around: &Around<'_>) -> Judged {
     }
     if wanted > have {
         let kept = around.claims.iter().filter(|claim| (have..wanted).contains(&claim.ordinal)).count();
-        let volumes = if kept > 0 { "on the volumes that were left for them" } else { "on new volumes" };
+        let volumes = match (kept, wanted - have) {
+            (0, 1) => "on a new volume",
+            (0, _) => "on new volumes",
+            (_, 1) => "on the volume that was left for it",
+            _ => "on the volumes that were left for them",
+        };
         return Judged::new(Impact::InPlace, format!("starts {} {volumes}", members(have, wanted)));
     }
     let mut reason =
@@ -100,21 +109,40 @@ fn storage(found: &Found<'_>, around: &Around<'_>) -> Judged {
         .and_then(|claim| claim.pointer("/spec/storageClassName"))
         .and_then(Value::as_str)
         .unwrap_or_default();
-    let smaller: Vec<&str> = around
-        .claims
-        .iter()
-        .filter(|claim| {
-            Some(claim.template) == template && size_of(&claim.live.value).is_some_and(|size| size < wanted)
-        })
-        .map(|claim| claim.live.name.as_str())
-        .collect();
-    let growth = match (around.index.can_grow(class), smaller.is_empty()) {
-        (_, true) => "the claims are that large already".to_owned(),
-        (Some(true), false) => "the claims are patched first and grow while they are in use".to_owned(),
-        (None, false) => {
-            format!("the claims are patched first, if StorageClass {class:?} lets them grow; that could not be read")
+    // Claims that nobody has seen may be there all the same: a dump need not hold them, and a commit never does.
+    let set = around.live_set.map_or(around.name, |set| set.name.as_str());
+    let of_template =
+        |ordinal: i64| around.claims.iter().find(|claim| claim.ordinal == ordinal && Some(claim.template) == template);
+    let (mut smaller, mut unseen) = (Vec::new(), Vec::new());
+    for ordinal in 0..around.members().min(MOST_MEMBERS) {
+        match of_template(ordinal).and_then(|claim| Some((claim.live.name.as_str(), size_of(&claim.live.value)?))) {
+            Some((name, size)) if size < wanted => smaller.push(name.to_owned()),
+            Some(_) => {}
+            None => unseen.push(format!("{}-{set}-{ordinal}", template.unwrap_or_default())),
         }
-        (Some(false), false) => {
+    }
+    let left =
+        around.claims.iter().filter(|claim| claim.ordinal >= around.members() && Some(claim.template) == template);
+    smaller.extend(
+        left.filter(|claim| size_of(&claim.live.value).is_some_and(|size| size < wanted))
+            .map(|claim| claim.live.name.clone()),
+    );
+    let which = match (smaller.is_empty(), unseen.is_empty()) {
+        (true, true) => "",
+        (false, true) => "the claims",
+        (true, false) => "the claims, which were not seen,",
+        (false, false) => "the claims, of which not all were seen,",
+    };
+    let growth = match (around.index.can_grow(class), which) {
+        (_, "") => "the claims are that large already".to_owned(),
+        (Some(true), which) => format!("{which} are patched first and grow while they are in use"),
+        (None, which) => {
+            format!(
+                "{which} are patched first (whether StorageClass {class:?} lets them grow could not be read) and grow \
+                 while they are in use"
+            )
+        }
+        (Some(false), _) => {
             let reason =
                 format!("StorageClass {class:?} does not let volumes grow: the data has to move to new volumes");
             return Judged::new(Impact::Migration, reason);
@@ -122,6 +150,7 @@ fn storage(found: &Found<'_>, around: &Around<'_>) -> Judged {
     };
     let reason =
         format!("a claim template cannot change: {growth}, then the StatefulSet is made again while its pods stay");
+    smaller.extend(unseen);
     let patches = smaller.iter().map(|claim| grow_command(around, claim, &wanted.canonical()));
     Judged::new(Impact::RecreateOrphan, reason).by(patches).by([orphan_command(around), APPLY_AGAIN.to_owned()])
 }

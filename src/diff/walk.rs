@@ -322,7 +322,9 @@ fn is_absent(value: &Value, field: Option<&Field>) -> bool {
     match value {
         Value::Null => true,
         Value::Array(items) => items.is_empty(),
-        Value::Object(map) => map.is_empty() && !matches!(field.map(|field| field.kind), Some(Kind::Presence(_))),
+        Value::Object(map) => {
+            map.values().all(Value::is_null) && !matches!(field.map(|field| field.kind), Some(Kind::Presence(_)))
+        }
         _ => false,
     }
 }

@@ -22,7 +22,10 @@ const POD_SPEC: &[Field] = &[
     f("containers", CONTAINERS),
     d("dnsPolicy", SCALAR, Fill::Text("ClusterFirst")),
     d("enableServiceLinks", SCALAR, Fill::Bool(true)),
-    d("hostNetwork", SCALAR, Fill::Zero),
+    // What lets a pod out of its own namespaces is nobody's to add.
+    ours("hostIPC", SCALAR),
+    Field { alone: Extra::Drift, ..d("hostNetwork", SCALAR, Fill::Zero) },
+    ours("hostPID", SCALAR),
     f("imagePullSecrets", &Kind::Keyed(NAME, &Kind::Fields(&[f("name", SCALAR)]), Extra::Foreign)),
     f("initContainers", CONTAINERS),
     f("nodeSelector", OPEN),
@@ -132,8 +135,8 @@ const CONTAINERS: &Kind = &Kind::Keyed(
             "securityContext",
             &Kind::Fields(&[
                 f("allowPrivilegeEscalation", SCALAR),
-                f("capabilities", &Kind::Fields(&[f("add", SET), f("drop", SET)])),
-                f("privileged", SCALAR),
+                f("capabilities", &Kind::Fields(&[ours("add", SET), f("drop", SET)])),
+                ours("privileged", SCALAR),
                 f("readOnlyRootFilesystem", SCALAR),
                 f("runAsUser", SCALAR),
             ]),
@@ -225,8 +228,13 @@ const VOLUMES: &Kind = &Kind::Keyed(
     NAME,
     &Kind::Fields(&[
         f("configMap", &Kind::Fields(&[MODE, ours("items", FILES), f("name", SCALAR), f("optional", SCALAR)])),
+        // Other sources in place of the rendered one.
+        ours("csi", &Kind::Json),
         f("emptyDir", &Kind::Presence(&[d("medium", SCALAR, Fill::Zero), f("sizeLimit", QUANTITY)])),
+        ours("ephemeral", &Kind::Json),
+        ours("hostPath", &Kind::Json),
         f("name", SCALAR),
+        ours("nfs", &Kind::Json),
         f("persistentVolumeClaim", &Kind::Fields(&[f("claimName", SCALAR), d("readOnly", SCALAR, Fill::Zero)])),
         f("projected", &Kind::Fields(&[MODE, ours("sources", &Kind::Items(SOURCE, Extra::Drift))])),
         f("secret", &Kind::Fields(&[MODE, ours("items", FILES), f("optional", SCALAR), f("secretName", SCALAR)])),

@@ -46,11 +46,14 @@ fn claim(ordinal: u8, size: &str, class: &str) -> Value {
     })
 }
 
+/// What is changed, from what, to what, the class, and the kind, place and field that are named.
+type Row = (&'static str, Value, Value, Impact, &'static str, &'static str, Option<&'static str>);
+
 /// Section 7 of the study of tools: class of the whole report, the object that has it, and the field that is named.
 #[test]
 fn each_change_of_a_field_has_its_class() {
     let spec = |spec: Value| json!({"spec": spec});
-    let cases: Vec<(&str, Value, Value, Impact, &str, &str, Option<&str>)> = vec![
+    let cases: Vec<Row> = vec![
         (
             "schedule",
             spec(json!({})),
@@ -396,6 +399,29 @@ fn a_class_that_does_not_grow_makes_it_a_migration_and_an_unread_one_is_said() {
     let set = object(&report, "StatefulSet", "shop");
     assert_eq!(set.impact, Impact::RecreateOrphan);
     assert!(drift(set)[0].reason.contains("could not be read"), "{}", drift(set)[0].reason);
+}
+
+/// What a dump does not hold is unknown and not large enough. RD-59.
+#[test]
+fn claims_that_were_not_seen_are_not_said_to_be_large_enough() {
+    let (from, to) = (plan(&json!({})), plan(&json!({"spec": {"storage": {"size": "20Gi"}}})));
+    let of = |claims: Vec<Value>| {
+        let mut values = stored(&from);
+        values.push(class(true));
+        values.extend(claims);
+        let report = compare_with(&to, None, &live(values), &policy());
+        let set = object(&report, "StatefulSet", "shop");
+        (drift(set)[0].reason.clone().into_owned(), set.procedure.len())
+    };
+    let (reason, commands) = of(Vec::new());
+    assert!(reason.contains("the claims, which were not seen, are patched first"), "{reason}");
+    assert_eq!(commands, 3 + 2);
+    let (reason, commands) = of(vec![claim(0, "20Gi", "standard"), claim(1, "10Gi", "standard")]);
+    assert!(reason.contains("of which not all were seen"), "{reason}");
+    assert_eq!(commands, 2 + 2);
+    let (reason, commands) = of((0..3).map(|ordinal| claim(ordinal, "20Gi", "standard")).collect());
+    assert!(reason.contains("that large already"), "{reason}");
+    assert_eq!(commands, 2);
 }
 
 /// RD-62: `1Ti` to `1000Gi` is a shrink that looks like a rewrite.
