@@ -9,7 +9,7 @@ use crate::diff::{Bucket, Change, DatabaseReport, Impact, Notice, ObjectReport, 
 use crate::report::escape::markup;
 
 use super::shown::{Mark, Shown, shown};
-use super::{Totals, View, changed_by, count, is_notable, notable, thousands, together, worst_first};
+use super::{Totals, View, changed_by, count, is_notable, notable, subjects_of, thousands, together, worst_first};
 
 const STYLE: &str = include_str!("html.css");
 
@@ -122,7 +122,7 @@ impl Page<'_> {
         for (notice, subjects) in together(notices) {
             let _ = write!(self.out, "<li><b>{} {}</b> ", markup(&notice.severity), markup(&notice.code));
             if !subjects.is_empty() {
-                let _ = write!(self.out, "<code>{}</code>: ", markup(&subjects.join(", ")));
+                let _ = write!(self.out, "<code>{}</code>: ", markup(&subjects_of(&subjects, usize::MAX)));
             }
             self.text(&notice.message);
             if !notice.hint.is_empty() {
@@ -207,7 +207,7 @@ impl Page<'_> {
         if !object.reason.is_empty() {
             let _ = writeln!(self.out, "<p>{}</p>", markup(&object.reason));
         }
-        for (bucket, title) in [(Bucket::Drift, ""), (Bucket::Foreign, "Added by others, left alone")] {
+        for (bucket, title) in [(Bucket::Drift, ""), (Bucket::Foreign, "Of others, left alone")] {
             let changes: Vec<&Change> = object.changes.iter().filter(|change| change.bucket == bucket).collect();
             if changes.is_empty() {
                 continue;

@@ -7,7 +7,7 @@ use crate::diff::{Bucket, Change, DatabaseReport, Impact, Notice, ObjectReport, 
 use crate::report::escape::{markdown_cell, markdown_code, markdown_fence, markdown_text, markup, terminal};
 
 use super::shown::{Mark, Shown, shown};
-use super::{Totals, View, changed_by, count, first_of, notable, thousands, together, worst_first};
+use super::{Totals, View, changed_by, count, notable, subjects_of, thousands, together, worst_first};
 
 /// First line of the text. Whoever posts it finds the older comment by it and edits that.
 pub const MARKER: &str = "<!-- dbrender diff -->";
@@ -154,7 +154,7 @@ fn shortest(report: &Report, totals: &Totals, max_length: usize) -> String {
 fn notice_line(notice: &Notice, subjects: &[&str]) -> String {
     let subject = match subjects {
         [] => String::new(),
-        some => format!("{}: ", markdown_code(&first_of(some, NAMES))),
+        some => format!("{}: ", markdown_code(&subjects_of(some, NAMES))),
     };
     let hint = if notice.hint.is_empty() { String::new() } else { format!(" ({})", markdown_text(&notice.hint)) };
     format!("- **{} {}** {subject}{}{hint}\n", notice.severity, notice.code, markdown_text(&notice.message))
@@ -232,7 +232,7 @@ fn one_line(object: &ObjectReport) -> String {
 
 fn full(object: &ObjectReport, view: &View<'_>, context: usize) -> String {
     let mut out = one_line(object);
-    for (bucket, word) in [(Bucket::Drift, ""), (Bucket::Foreign, "Added by others, left alone:\n\n")] {
+    for (bucket, word) in [(Bucket::Drift, ""), (Bucket::Foreign, "Of others, left alone:\n\n")] {
         let changes: Vec<&Change> = object.changes.iter().filter(|change| change.bucket == bucket).collect();
         if changes.is_empty() {
             continue;

@@ -27,7 +27,7 @@ pub use totals::Totals;
 
 use std::collections::BTreeMap;
 
-use crate::diff::{Change, DatabaseReport, Notice, ObjectReport, Origin, Report, Status};
+use crate::diff::{Change, DatabaseReport, KINDS, Notice, ObjectReport, Origin, Report, Status};
 
 /// What a view needs to know beside the report.
 #[derive(Clone, Copy)]
@@ -98,6 +98,15 @@ fn together(notices: &[Notice]) -> Vec<(&Notice, Vec<&str>)> {
         }
     }
     groups
+}
+
+/// Of what a notice speaks: everything at once, or the first of it.
+fn subjects_of(subjects: &[&str], most: usize) -> String {
+    let everywhere = subjects.iter().filter(|subject| subject.ends_with(" in every namespace")).count();
+    if everywhere == KINDS.len() && everywhere == subjects.len() {
+        return "every kind in every namespace".to_owned();
+    }
+    first_of(subjects, most)
 }
 
 /// The first of some names, and how many more there are.

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::diff::{Change, HIDDEN};
+use crate::diff::{Change, HIDDEN, HIDDEN_OTHER};
 use crate::yaml;
 
 use super::lines::{Line, hunks};
@@ -60,7 +60,7 @@ impl Mark {
 pub(super) fn shown(change: &Change, context: usize) -> Shown {
     let (live, desired) = (present(&change.live), present(&change.desired));
     if change.live == HIDDEN && change.desired == HIDDEN {
-        let changed = Some("(hidden, another value)".to_owned());
+        let changed = Some(HIDDEN_OTHER.to_owned());
         return Shown::Short { live: Some(HIDDEN.to_owned()), desired: changed };
     }
     if let (Ok(live), Ok(desired)) = (short(live), short(desired)) {
@@ -101,8 +101,8 @@ fn present(value: &Value) -> Option<&Value> {
 /// The value beside its path, or nothing when it is too long for that.
 fn short(value: Option<&Value>) -> Result<Option<String>, ()> {
     let Some(value) = value else { return Ok(None) };
-    if value == HIDDEN {
-        return Ok(Some(HIDDEN.to_owned()));
+    if let Some(words) = value.as_str().filter(|text| [HIDDEN, HIDDEN_OTHER].contains(text)) {
+        return Ok(Some(words.to_owned()));
     }
     match value {
         Value::String(text) if text.len() > SHORT || text.trim_end_matches('\n').contains('\n') => return Err(()),

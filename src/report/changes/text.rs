@@ -7,11 +7,14 @@ use crate::report::escape::terminal;
 
 use super::shown::{Mark, Shown, shown};
 use super::{
-    Totals, View, changed_by, count, first_of, is_notable, notable, thousands, together, unknown_by_reason, worst_first,
+    Totals, View, changed_by, count, first_of, is_notable, notable, subjects_of, thousands, together,
+    unknown_by_reason, worst_first,
 };
 
 /// Most names that are listed one after the other.
 const NAMES: usize = 6;
+/// Widest line of names, without its indent.
+const WIDTH: usize = 90;
 
 /// How the text is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -100,8 +103,20 @@ impl Writer<'_> {
             parts.push((Some(Tone::Quiet), format!("  {}:{}", origin.file, origin.line)));
         }
         self.owned_line(0, &parts);
-        for object in notable(database).into_iter().filter(|object| !object.status.is_unknown()) {
-            self.object(database, object);
+        let listed: Vec<&ObjectReport> =
+            notable(database).into_iter().filter(|object| !object.status.is_unknown()).collect();
+        let mut groups: Vec<Vec<&ObjectReport>> = Vec::new();
+        for object in listed {
+            match groups.iter_mut().find(|group| group.first().is_some_and(|first| is_alike(first, object))) {
+                Some(group) => group.push(object),
+                None => groups.push(vec![object]),
+            }
+        }
+        for group in groups {
+            match group.as_slice() {
+                [object] => self.object(database, object),
+                several => self.several(database, several),
+            }
         }
         let options = self.options;
         for object in database.objects.iter().filter(|object| !is_notable(object) && is_shown(object, options)) {
@@ -158,6 +173,39 @@ impl Writer<'_> {
         }
     }
 
+    /// Objects of which the same is to be said, such as all of a Database that is not there yet.
+    fn several(&mut self, database: &DatabaseReport, objects: &[&ObjectReport]) {
+        let Some(first) = objects.first() else { return };
+        let mut parts = vec![(Some(Tone::Status(first.status)), first.status.to_string())];
+        if first.impact > Impact::None {
+            parts.push((None, "  ".to_owned()));
+            parts.push((Some(Tone::Class(first.impact)), first.impact.to_string()));
+        }
+        parts.push((None, format!("  {}", count(objects.len() as u64, "object"))));
+        self.owned_line(1, &parts);
+        if !first.reason.is_empty() {
+            self.line(2, &[(None, &first.reason)]);
+        }
+        let name = |object: &ObjectReport| match object.namespace == database.namespace {
+            true => format!("{} {}", object.kind, object.name),
+            false => format!("{} {} in {}", object.kind, object.name, object.namespace),
+        };
+        let mut line = String::new();
+        for (index, object) in objects.iter().enumerate() {
+            let comma = if index + 1 == objects.len() { "" } else { "," };
+            let name = format!("{}{comma}", name(object));
+            if !line.is_empty() && line.len() + name.len() >= WIDTH {
+                self.line(3, &[(None, &line)]);
+                line.clear();
+            }
+            if !line.is_empty() {
+                line.push(' ');
+            }
+            line.push_str(&name);
+        }
+        self.line(3, &[(None, &line)]);
+    }
+
     /// One change. Several in a row that have the same explanation are explained once, behind the last.
     fn change(&mut self, change: &Change, explained_later: bool) {
         let (sign, tone) = match change.op {
@@ -167,6 +215,7 @@ impl Writer<'_> {
         };
         // Nothing takes a foreign addition away again, so it has no sign.
         let (head, tone) = match change.bucket {
+            Bucket::Foreign if change.op == Op::Replace => (format!("left as it is: {}", change.path), Tone::Quiet),
             Bucket::Foreign => (format!("added by others: {}", change.path), Tone::Quiet),
             Bucket::Drift | Bucket::Ignored => (format!("{sign} {}", change.path), tone),
         };
@@ -244,7 +293,7 @@ impl Writer<'_> {
         let mut place: Vec<String> =
             notice.origin.iter().map(|o| format!("{}:{}:{}", o.file, o.line, o.column)).collect();
         if !subjects.is_empty() {
-            place.push(first_of(subjects, NAMES));
+            place.push(subjects_of(subjects, NAMES));
         }
         place.extend(notice.path.clone());
         let place = if place.is_empty() { String::new() } else { format!(" ({})", place.join(" ")) };
@@ -263,7 +312,8 @@ impl Writer<'_> {
         self.line(0, &[(Some(Tone::Quiet), &self.totals.changes())]);
         if report.summary.differences() > 0 {
             let databases = count(databases, "Database");
-            let differ = format!("different: {} of {databases}; by class: ", thousands(databases_differing));
+            let verb = if databases_differing == 1 { "differs" } else { "differ" };
+            let differ = format!("{} of {databases} {verb}; objects by class: ", thousands(databases_differing));
             let parts = vec![(None, differ), (Some(Tone::Class(report.impact)), self.totals.classes_sentence())];
             self.owned_line(0, &parts);
         }
@@ -303,6 +353,12 @@ impl Writer<'_> {
 
 fn is_shown(object: &ObjectReport, options: TextOptions) -> bool {
     is_notable(object) || (options.ignored && !(object.changes.is_empty() && object.reason.is_empty()))
+}
+
+/// Whether nothing but the name tells two objects apart.
+fn is_alike(a: &ObjectReport, b: &ObjectReport) -> bool {
+    let is_bare = |object: &ObjectReport| object.changes.is_empty() && object.procedure.is_empty();
+    a.status == b.status && a.impact == b.impact && a.reason == b.reason && is_bare(a) && is_bare(b)
 }
 
 /// Whether two changes would be explained by the same words.

@@ -63,14 +63,10 @@ impl Totals {
         parts.join(", ")
     }
 
-    /// `3 differences, 1 addition by others, 12 ignored by a rule`.
+    /// `fields: 3 different, 1 of others, 12 ignored by a rule`.
     pub(super) fn changes(&self) -> String {
-        format!(
-            "{}, {} by others, {} ignored by a rule",
-            count(self.drift, "difference"),
-            count(self.foreign, "addition"),
-            thousands(self.ignored)
-        )
+        let [drift, foreign, ignored] = [self.drift, self.foreign, self.ignored].map(thousands);
+        format!("fields: {drift} different, {foreign} of others, {ignored} ignored by a rule")
     }
 
     /// Classes that occur among the objects that differ, the worst first, with their numbers.
@@ -107,7 +103,8 @@ impl Totals {
             _ if report.complete => return None,
             0 => "INCOMPLETE: the problems say what could not be done".to_owned(),
             unknown => {
-                format!("INCOMPLETE: {} could not be read, and nothing is known about them", count(unknown, "object"))
+                let them = if unknown == 1 { "it" } else { "them" };
+                format!("INCOMPLETE: {} could not be read, and nothing is known about {them}", count(unknown, "object"))
             }
         };
         Some(words)
