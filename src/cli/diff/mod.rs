@@ -184,11 +184,16 @@ fn compare(args: &DiffArgs, tell: &Tell) -> Result<Exit, Stop> {
             origin: subject.origin.as_ref(),
         });
     });
-    let mut notices = wanted.notices(wanted.problems());
-    notices.extend(other.notices);
-    let mut report = comparison.finish(notices);
+    let mut report = comparison.finish(other.notices);
     #[cfg(feature = "cluster")]
     add_opinions(&cluster::disagreements(&other.opinions, &report), &wanted, &mut report);
+    // What the cluster holds decides the exit first: input that is not valid has an exit of its own, and is a gap in the
+    // answer all the same.
+    let verdict = report.verdict(args.fail_on.unwrap_or_default());
+    let mut notices = wanted.notices(wanted.problems());
+    report.complete &= !notices.iter().any(Notice::is_error);
+    notices.append(&mut report.problems);
+    report.problems = notices;
     // A change that is refused is no gap in the answer.
     let refused = base.as_ref().map(|base| base.refused(&wanted)).unwrap_or_default();
     report.problems.extend(wanted.notices(&refused));
@@ -196,7 +201,7 @@ fn compare(args: &DiffArgs, tell: &Tell) -> Result<Exit, Stop> {
     let is_told = show::has_text_on_stdout(&args.output);
     let invalid = wanted.exit(wanted.problems(), tell, is_told).or_worse(wanted.exit(&refused, tell, is_told));
     let written = show::write(&report, &titles, &wanted, args, tell);
-    let verdict = match report.verdict(args.fail_on.unwrap_or_default()) {
+    let verdict = match verdict {
         Verdict::InSync => Exit::Done,
         Verdict::Differences if args.exit_code => Exit::Differences,
         Verdict::Differences => Exit::Done,
