@@ -54,4 +54,4 @@ test-more: ## what takes longer or needs more: each failure of the scripts, depe
 
 .PHONY: bless
 bless: ## writes the expected files of fixtures and transcripts anew; read their diff as if it were code
-	DBRENDER_BLESS=1 cargo test --locked --test fixtures --test cli
+	DBRENDER_BLESS=1 cargo test --locked --test fixtures --test cli --test drift_cases

@@ -1,4 +1,5 @@
-//! The Databases of `fixtures/render` as Plans and manifests.
+//! The Databases of `fixtures/render` and of other folders as Plans and manifests.
+#![allow(dead_code, reason = "each test binary uses its part of this module")]
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -35,23 +36,45 @@ pub fn all(namespace: impl Fn(usize) -> Option<String>) -> Vec<Case> {
 }
 
 fn cases_of(folder: &Path, namespace: Option<String>, schemas: &Schemas) -> Vec<Case> {
+    let cases = of_file(folder, "database.yaml", namespace, schemas);
+    assert!(!cases.is_empty(), "{} holds no Database", folder.display());
+    cases
+}
+
+/// Every Database of a file in a folder, with the platform file beside it. Fails when one cannot be rendered.
+pub fn of_file(folder: &Path, file: &str, namespace: Option<String>, schemas: &Schemas) -> Vec<Case> {
+    let (cases, refused) = valid_of_file(folder, file, namespace, schemas);
+    assert!(refused.is_empty(), "{} {file}: {refused:?}", folder.display());
+    cases
+}
+
+/// The same with what is wrong with those that cannot be rendered.
+pub fn valid_of_file(
+    folder: &Path,
+    file: &str,
+    namespace: Option<String>,
+    schemas: &Schemas,
+) -> (Vec<Case>, Vec<Problems>) {
     let name = folder.file_name().unwrap().to_string_lossy().into_owned();
     let mut problems = Problems::new();
     let ground = platform(folder, schemas, &mut problems);
-    let mut text = fs::read_to_string(folder.join("database.yaml")).unwrap();
+    let mut text = fs::read_to_string(folder.join(file)).unwrap();
     if let Some(namespace) = &namespace {
         text = text.replace("namespace: production", &format!("namespace: {namespace}"));
     }
     let parsed = parse(0, &Source { name: name.clone(), text }, schemas, &mut problems);
-    let cases = parsed.databases.iter().map(|declared| {
+    let (mut cases, mut refused) = (Vec::new(), Vec::new());
+    for declared in &parsed.databases {
         let checked = check(&declared.database, &ground, None);
-        let plan = checked.plan.unwrap_or_else(|| panic!("{name}: {:?}", checked.problems));
-        let objects = render(&plan).objects();
-        Case { name: name.clone(), plan, objects }
-    });
-    let cases: Vec<Case> = cases.collect();
-    assert!(!cases.is_empty(), "{name}: {problems:?}");
-    cases
+        match checked.plan {
+            Some(plan) => {
+                let objects = render(&plan).objects();
+                cases.push(Case { name: name.clone(), plan, objects });
+            }
+            None => refused.push(checked.problems),
+        }
+    }
+    (cases, refused)
 }
 
 fn platform(folder: &Path, schemas: &Schemas, problems: &mut Problems) -> Ground {
