@@ -12,7 +12,9 @@ use serde_json::Value;
 pub(crate) struct Server {
     /// `1.34`.
     pub(crate) minor: String,
-    client: Client,
+    /// Path of the kubeconfig.
+    pub(crate) kubeconfig: std::path::PathBuf,
+    pub(crate) client: Client,
 }
 
 /// What the server said.
@@ -53,7 +55,7 @@ pub(crate) async fn all() -> Vec<Server> {
             .unwrap_or_else(|error| panic!("{variable}: {error}"));
         config.read_timeout = Some(Duration::from_secs(60));
         let client = Client::try_from(config).unwrap_or_else(|error| panic!("{variable}: {error}"));
-        servers.push(Server { minor: minor.to_owned(), client });
+        servers.push(Server { minor: minor.to_owned(), kubeconfig: path.into(), client });
     }
     assert!(!servers.is_empty(), "set DBRENDER_KUBECONFIG_1_34 to what `testbed/up 1.34` prints");
     servers
@@ -128,6 +130,7 @@ fn collection_of(object: &Value) -> String {
     let kind = object["kind"].as_str().unwrap_or_default();
     let plural = match kind {
         "NetworkPolicy" => "networkpolicies".to_owned(),
+        "StorageClass" => "storageclasses".to_owned(),
         other => format!("{}s", other.to_lowercase()),
     };
     let base = if api_version.contains('/') { format!("/apis/{api_version}") } else { format!("/api/{api_version}") };
@@ -137,6 +140,6 @@ fn collection_of(object: &Value) -> String {
     }
 }
 
-fn path_of(object: &Value) -> String {
+pub(crate) fn path_of(object: &Value) -> String {
     format!("{}/{}", collection_of(object), object["metadata"]["name"].as_str().unwrap_or_default())
 }
