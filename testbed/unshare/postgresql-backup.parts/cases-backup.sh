@@ -67,6 +67,7 @@ cases_backup_passwords() {
   volume backups
   configure source RETENTION=1
   local word
+  # shellcheck disable=SC2016,SC1003 # passwords, not expressions
   for word in "a'b" 'a"b' 'a\b' "a\\'b" 'p@ss:w/rd?#[]%' '$HOME' '$$x' '$(HOSTNAME)' '`id`' 'a b' '#lead' 'mid#dle' ';x' '!bang' '-dash' \
     'ünï' ' lead and trail ' '*' '\' ':' '::\\::' "$(printf 'long%.0s' {1..50})"; do
     set_backup_password "$word"

@@ -1,11 +1,11 @@
 # shellcheck shell=bash
 # Backups that must not work, each with the sentence that a person reads at night; and what was there stays.
 
-# before_failure [NAME=VALUE]...: a lean source with one good backup
+# before_failure: a lean source with one good backup
 before_failure() {
   lean_source
   volume backups "${claim_options:-}"
-  configure source "$@"
+  configure source
   backup
   good_id=$(value id)
 }

@@ -1,4 +1,5 @@
 # shellcheck shell=bash
+# shellcheck disable=SC2119,SC2120 # empty_target gets its arguments in other files
 # A restore that works, a second one, and every restore that must be refused.
 
 # take_backup: one backup of the full source on volume `backups`; $taken is its id. Made once.

@@ -79,9 +79,14 @@ state() {
     while read -r name; do
       printf 'DATABASE %s\n' "$name"
       "$tools/pg_dump" -h "$socket" -U postgres --create --inserts --encoding=UTF8 --quote-all-identifiers --exclude-schema=dbrender \
-        -d "dbname='$(sed "s/[\\\\']/\\\\&/g" <<<"$name")'" | sed "s/^\\(INSERT\\|SELECT pg_catalog.setval\\|COMMENT\\|GRANT\\)/$(tr -dc 'a-z0-9' <<<"$name"): &/"
+        -d "$(dbname "$name")" | sed "s/^\\(INSERT\\|SELECT pg_catalog.setval\\|COMMENT\\|GRANT\\)/$(tr -dc 'a-z0-9' <<<"$name"): &/"
     done < <(on "$1" -c 'select datname from pg_database where not datistemplate order by 1')
   } | grep -avE '^(--|\\(un)?restrict |$)' | LC_ALL=C sort
+}
+# dbname DATABASE: as libpq wants a name that may hold anything
+dbname() {
+  local name=${1//\\/\\\\}
+  printf "dbname='%s'" "${name//\'/\\\'}"
 }
 # same WHAT FILE SERVER: the server holds what FILE says
 same() {

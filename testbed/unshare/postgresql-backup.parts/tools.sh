@@ -2,7 +2,7 @@
 # What the trial needs from outside, made once in the test bed's cache. Needs lib/{messages,cache,debian,programs}.sh.
 
 newest_postgresql() {
-  find /usr/lib/postgresql -maxdepth 1 -mindepth 1 -printf '%f\n' 2>/dev/null | sort -n | tail -n 1 | sed 's|.*|/usr/lib/postgresql/&/bin|'
+  find /usr/lib/postgresql -maxdepth 1 -mindepth 1 -printf '%f %p/bin\n' 2>/dev/null | sort -n | tail -n 1 | cut -d ' ' -f 2
 }
 
 # busybox_static: a busybox that needs no library, so that the rclone image of the trial has no other program

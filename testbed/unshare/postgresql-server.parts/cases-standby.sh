@@ -144,7 +144,7 @@ case_empty_primary_with_full_standbys() {
   # the same with every pod gone, and the empty one back first
   kill_pod 0; kill_pod 1; kill_pod 2
   start 0
-  within 30 'alone, it waits for the others' says 'order-db-1 does not exist yet: it may hold the data' "$(log_of 0 bootstrap)"
+  within 30 'alone, it waits for the others' says 'order-db-[12] does not exist yet: it may hold the data' "$(log_of 0 bootstrap)"
   sleep 5
   check 'still nothing was made' test ! -e "$(volume_of 0)/$MAJOR/docker"
   start 1 2

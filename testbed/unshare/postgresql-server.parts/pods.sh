@@ -190,8 +190,8 @@ end_pod() {
   ip link del "veth$i" 2> /dev/null || :
   # process 1 of each container; with it the kernel ends the others
   for unshared in "$pod"/unshared-*; do
-    pkill -KILL --parent "$(cat "$unshared" 2> /dev/null)" 2> /dev/null || :
-  done
+    if [[ -s $unshared ]]; then pkill -KILL --parent "$(< "$unshared")" || :; fi
+  done 2> /dev/null
   eventually 10 no_container "$pod" || echo "trial: a container of pod $i outlives it" >&2
   kill "$(cat "$pod/sandbox")" 2> /dev/null || :
   wait "$(cat "$pod/sandbox")" 2> /dev/null || :
