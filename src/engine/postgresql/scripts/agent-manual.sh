@@ -6,7 +6,7 @@
 
 pace=1
 names=''            # synchronous_standby_names now in member.conf
-idle_since='' slots_checked=0
+idle_since='' slots_checked=0 compared=''
 
 begin() { write_passfile || report "$complaint"; }
 
@@ -120,7 +120,7 @@ turn_standby() {
     mend "$from" "$1" "$2"
     return
   fi
-  idle_since=''
+  idle_since='' compared=''
   if [ "$SECONDS" -ge "$slots_checked" ] || [ "$(last_primary)" != "$from" ]; then
     slots_checked=$((SECONDS + 30))
     local role
@@ -167,7 +167,15 @@ mend() {
       return
     fi
   fi
-  [ $((SECONDS - idle_since)) -lt 30 ] || report "This standby has not streamed from $(member_name "$1") for half a minute, though that is primary; the server's log says why."
+  [ $((SECONDS - idle_since)) -ge 30 ] || return
+  # start.sh compares the two histories before a start
+  if [ "$timeline" = "$2" ] && [ -z "$compared" ]; then
+    compared=yes
+    say "This standby has not streamed from $(member_name "$1") for half a minute: it is started again, and its WAL compared first."
+    request restart
+    return
+  fi
+  report "This standby has not streamed from $(member_name "$1") for half a minute, though that is primary; the server's log says why."
 }
 
 # consider_promotion TIMELINE POSITION: the file names this member, which is a standby. It becomes primary only when it has all that

@@ -61,24 +61,6 @@ fork_of() {
   replication_command "$1" "TIMELINE_HISTORY $2" 2>/dev/null | sed 's/^[0-9A-F]*\.history //' | fork_in "$3"
 }
 
-# own_end: "POSITION TIMELINE certain" up to which a stopped server has WAL; "... at-least" when only a start can tell the end.
-own_end() {
-  local position timeline kind=certain
-  position=$(control 'Latest checkpoint location')
-  timeline=$(control "Latest checkpoint's TimeLineID")
-  case $(control 'Database cluster state') in
-    'shut down') ;;
-    *)
-      [ "$(control 'Database cluster state')" = 'shut down in recovery' ] || kind=at-least
-      if [ "$(control "Min recovery ending loc's timeline")" -ge "$timeline" ]; then
-        position=$(control 'Minimum recovery ending location')
-        timeline=$(control "Min recovery ending loc's timeline")
-      fi
-      ;;
-  esac
-  echo "$position $timeline $kind"
-}
-
 # prepare_standby: before each start of a server that is not to be the primary.
 prepare_standby() {
   local to role timeline system
@@ -93,7 +75,7 @@ prepare_standby() {
       rejoin "$to" "$timeline"
     fi
   elif [ -e "$base/rewinding" ]; then
-    refuse "A rewind of $PGDATA was interrupted, and ${to:+$(member_name "$to")}${to:-no member} does not answer as primary yet: this member waits to be copied anew."
+    refuse "A rewind of $PGDATA was interrupted, and $(if [ -n "$to" ]; then member_name "$to"; else echo nobody; fi) does not answer as primary yet: this member waits to be copied anew."
   fi
   if [ ! -e "$PGDATA/standby.signal" ]; then
     say "This member was the primary; it comes back as a standby."
@@ -106,41 +88,72 @@ prepare_standby() {
 # rejoin ORDINAL TIMELINE: the wanted primary runs on that timeline. A member that went on after the primary had left its own
 # timeline is rewound. That happens only after force-primary, which is the order to lose what the new primary did not have.
 rejoin() {
-  local position mine kind fork
-  read -r position mine kind <<< "$(own_end)"
+  local position mine fork
+  recover_former_primary
+  read -r position mine <<< "$(own_end)"
   [ "$2" -ge "$mine" ] ||
     refuse "This volume is on timeline $mine, but $(member_name "$1") is primary on the older timeline $2 and lacks what was written since. Nothing was changed: set primary to the member with the newest timeline."
   if [ "$2" = "$mine" ]; then
-    same_history "$1" "$2" && return 0
-    say "This volume and $(member_name "$1") are both on timeline $2, but left the one before at different points: two members were promoted by force. Copying anew."
-    attend "$scripts/clone.sh" --primary "$1"
-    return
+    # A promotion begins a new timeline, so two that were primary on the same one wrote two histories.
+    { [ -e "$PGDATA/standby.signal" ] && same_wal "$1" "$position" "$mine"; } ||
+      refuse "This volume and $(member_name "$1") are both on timeline $2, but their WAL differs: two members took writes. Nothing was changed: set primary to the member with the right data, and empty the volume of the other (delete its claim and its pod), which is then copied anew."
+    return 0
   fi
   fork=$(fork_of "$1" "$2" "$mine")
   [ -n "$fork" ] ||
     refuse "This volume is on timeline $mine, and timeline $2 of $(member_name "$1") does not descend from it. Nothing was changed: empty this volume if its data is not wanted."
-  if [ "$(lsn_number "$position")" -lt "$(lsn_number "$fork")" ]; then
-    # A standby that was killed may have more; it is started, and the agent looks again. A primary that was killed is settled now:
-    # pg_rewind ends its recovery first, and does nothing else when nothing diverged.
-    [ "$kind" = at-least ] && [ ! -e "$PGDATA/standby.signal" ] || return 0
-  fi
+  # A standby that was killed may have more than its control file tells; it is started, and the agent looks again.
+  [ "$(lsn_number "$position")" -ge "$(lsn_number "$fork")" ] || return 0
   say "This member has WAL of timeline $mine up to $position or more; $(member_name "$1") left that timeline at $fork. What is beyond is dropped by pg_rewind."
-  if [ "$kind" = at-least ] && [ -e "$PGDATA/standby.signal" ]; then
-    say "pg_rewind cannot use a standby that was killed; copying anew."
-    attend "$scripts/clone.sh" --primary "$1"
-    return
-  fi
-  rewind "$1" "$2"
+  case $(control 'Database cluster state') in
+    'shut down' | 'shut down in recovery') rewind "$1" "$2" ;;
+    *)
+      say "pg_rewind cannot use a standby that was killed; copying anew."
+      attend "$scripts/clone.sh" --primary "$1"
+      ;;
+  esac
 }
 
-# same_history ORDINAL TIMELINE: the timeline there began where this volume's did. True when one of the two cannot be read.
-same_history() {
-  local file theirs own
-  printf -v file '%s/pg_wal/%08X.history' "$PGDATA" "$2"
-  [ -s "$file" ] || return 0
-  own=$(fork_in "$(($2 - 1))" < "$file")
-  theirs=$(fork_of "$1" "$2" "$(($2 - 1))")
-  [ -z "$own" ] || [ -z "$theirs" ] || [ "$own" = "$theirs" ]
+# own_end: "POSITION TIMELINE" up to which a stopped server has WAL at least; exact when it stopped cleanly.
+own_end() {
+  local position timeline
+  position=$(control 'Latest checkpoint location')
+  timeline=$(control "Latest checkpoint's TimeLineID")
+  if [ "$(control 'Database cluster state')" != 'shut down' ] && [ "$(control "Min recovery ending loc's timeline")" -ge "$timeline" ]; then
+    position=$(control 'Minimum recovery ending location')
+    timeline=$(control "Min recovery ending loc's timeline")
+  fi
+  echo "$position $timeline"
+}
+
+# recover_former_primary: a primary that was killed tells its timeline and its end only after recovery. In single-user mode, so that
+# nobody can write; what it has is the same afterwards.
+recover_former_primary() {
+  case $(control 'Database cluster state') in
+    'in production' | 'in crash recovery' | 'shutting down') ;;
+    *) return 0 ;;
+  esac
+  [ ! -e "$PGDATA/backup_label" ] || return 0   # a copy that never ran has the control file of the primary that it was made of
+  rm -f "$PGDATA/standby.signal"   # made by this script, but no standby ran since
+  say "This member was primary and was killed: its recovery comes first."
+  attend postgres --single -D "$PGDATA" -c "config_file=$config/postgresql.conf" template1 < /dev/null > "$run/recovery.log" 2>&1 ||
+    refuse "The recovery of this member, which was primary, failed: $(tail -n 2 "$run/recovery.log" | tr '\n' ' ')"
+}
+
+# same_wal ORDINAL POSITION TIMELINE: the 8 KiB of WAL before that position are the same there. True when one side does not have the file.
+same_wal() {
+  local position size segment offset length file own theirs
+  position=$(lsn_number "$2")
+  size=$(control 'Bytes per WAL segment')
+  segment=$(((position - 1) / size))
+  length=$(((position - 1) % size + 1))
+  offset=0
+  [ "$length" -le 8192 ] || { offset=$((length - 8192)); length=8192; }
+  printf -v file '%08X%08X%08X' "$3" $((segment / (0x100000000 / size))) $((segment % (0x100000000 / size)))
+  [ -s "$PGDATA/pg_wal/$file" ] || return 0
+  own=$(od -An -v -tx1 -j "$offset" -N "$length" "$PGDATA/pg_wal/$file" | tr -d ' \n')
+  theirs=$(ask "$1" "SELECT encode(pg_read_binary_file('pg_wal/$file', $offset, $length, true), 'hex')")
+  [ -z "$theirs" ] || [ "$own" = "$theirs" ]
 }
 
 rewind() {

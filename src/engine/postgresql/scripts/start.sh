@@ -47,7 +47,8 @@ while :; do
   fi
   rm -f "$run/request"
   ignore_stale_lock
-  if [ "$(wanted_primary)" != "$me" ] || [ -e "$PGDATA/standby.signal" ]; then prepare_standby; fi
+  # a directory that is half rewound must not start, whoever is to be primary by now
+  if [ "$(wanted_primary)" != "$me" ] || [ -e "$PGDATA/standby.signal" ] || [ -e "$base/rewinding" ]; then prepare_standby; fi
   write_member_conf '' || true
   [ -z "$ending" ] || exit 143
 
