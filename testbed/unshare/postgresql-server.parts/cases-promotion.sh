@@ -1,48 +1,6 @@
 # shellcheck shell=bash
 # Another primary: through `primary`, through `force-primary`, back again, and everything that must not happen on the way.
 
-# writer ORDINAL…: inserts numbers one by one into whichever of the members takes them; acknowledged ones go to a file
-start_writer() {
-  login 0 'order user' "$awkward_password" orders 'CREATE TABLE acked (n int PRIMARY KEY)' > /dev/null
-  : > "$WORLD/acked"
-  rm -f "$WORLD/stop-writer"
-  (
-    n=0
-    until [[ -e $WORLD/stop-writer ]]; do
-      n=$((n + 1))
-      for i in 0 1 2; do
-        [[ -e $(pod_of "$i") ]] || continue
-        if PGOPTIONS='-c statement_timeout=4s' login "$i" 'order user' "$awkward_password" orders "INSERT INTO acked VALUES ($n)" > /dev/null; then
-          echo "$n" >> "$WORLD/acked"
-          break
-        fi
-      done
-    done
-  ) &
-  writer=$!
-}
-stop_writer() {
-  : > "$WORLD/stop-writer"
-  wait "$writer" || :
-}
-# nothing_lost ORDINAL: every acknowledged number is there
-nothing_lost() {
-  local missing
-  query "$1" 'SELECT n FROM acked ORDER BY n' orders | sort > "$WORLD/there"
-  missing=$(sort "$WORLD/acked" | comm -23 - "$WORLD/there")
-  [[ -s $WORLD/acked && -z $missing ]] || { printf 'acknowledged and lost: %s\n' "$(tr '\n' ' ' <<< "$missing")"; return 1; }
-}
-# one_primary: at this moment at most one member takes writes
-two_primaries() {
-  local i count=0
-  for i in 0 1 2; do if is "$i" primary 2> /dev/null; then count=$((count + 1)); fi; done
-  ((count > 1))
-}
-watch_primaries() {
-  rm -f "$WORLD/two"
-  (until [[ -e $WORLD/stop-writer ]]; do if two_primaries; then date +%T > "$WORLD/two"; fi; done) &
-}
-
 case_promotion() {
   check 'three members' three
   start_writer
@@ -283,4 +241,54 @@ case_primary_flipped() {
   stop_writer
   check 'no acknowledged row was lost' nothing_lost 0
   check 'at no time two primaries' test ! -e "$WORLD/two"
+}
+
+# A primary that has just been promoted knows its timeline by the history file alone.
+case_killed_right_after_the_promotion() {
+  check 'three members' three
+  insert 0 1 200000
+  within 20 'rows everywhere' holds 1 200000
+  within 20 'rows everywhere' holds 2 200000
+  kill_pod 0
+  set_primary 1
+  deliver 1 2
+  signal STOP 1 agent
+  query 1 'SELECT pg_promote()' > /dev/null
+  within 60 'the third follows' streams 2 1
+  insert 1 200001 200100
+  within 20 'with the rows of the new timeline' holds 2 200100
+  signal KILL 1 postgresql
+  check 'its control file does not know the new timeline' says "^Latest checkpoint's TimeLineID: +1\$" <(control_of 1)
+  signal CONT 1 agent
+  within 60 'it is primary again' is 1 primary
+  within 60 'ready' ready 1
+  check 'with all rows' holds 1 200100
+  within 60 'and the third follows' streams 2 1
+}
+# control_of ORDINAL: what pg_controldata says of the data there
+control_of() { chroot_client pg_controldata -D "$(volume_of "$1")/$MAJOR/docker"; }
+
+# The kubelet of a frozen primary is late: the others know better than its file.
+case_killed_with_an_old_file() {
+  write_facts REPLICATION=asynchronous
+  set_replicas 2
+  start 0 1
+  within 90 'two members' streams 1 0
+  insert 0 1 100
+  within 10 'rows on both' holds 1 100
+  kill -STOP "$(postmaster 0)"
+  signal STOP 0 postgresql
+  signal STOP 0 agent
+  set_primary 1
+  force 1/1
+  deliver 1
+  within 60 'while 0 is frozen, 1 is promoted by force' is 1 primary
+  insert 1 101 120
+  signal KILL 0 postgresql
+  signal CONT 0 agent
+  within 30 'killed and started again, 0 does not lead beside it' says 'order-db-1 is on timeline 2|order-db-1 runs as primary' "$(message_of 0 postgresql)"
+  check 'it never did' not says 'database system is ready to accept connections' <(sed '1,/--- ended/d' "$(log_of 0 postgresql)")
+  deliver 0
+  within 90 'told, it follows' streams 0 1
+  within 10 'with the rows of the primary' holds 0 120
 }

@@ -170,10 +170,6 @@ case_empty_primary_with_full_standbys() {
   within 10 'with all rows' holds 0 300
   within 30 'the third follows' streams 2 1
 }
-cut_off() { nsenter --net="/proc/$(cat "$(pod_of "$1")/sandbox")/ns/net" ip link set eth0 down; }
-reconnect() {
-  nsenter --net="/proc/$(cat "$(pod_of "$1")/sandbox")/ns/net" sh -c "ip link set eth0 up; ip route replace default via $subnet.1"
-}
 
 case_foreign_volume() {
   set_replicas 2

@@ -83,30 +83,6 @@ clone_from_primary() {
   attend "$scripts/clone.sh" --primary "$to"
 }
 
-# still_primary: this member was the primary when it stopped, and is to be it. Meanwhile another may have been promoted, and
-# primary set back: then the others know better.
-still_primary() {
-  local i role timeline mine unanswered
-  mine=$(control "Latest checkpoint's TimeLineID")
-  while :; do
-    unanswered=''
-    for i in $(others); do
-      known "$i" || continue
-      if read -r role timeline _ < <(state_of "$i"); then
-        [ "$timeline" -le "$mine" ] ||
-          refuse "This volume is on timeline $mine, but $(member_name "$i") is on timeline $timeline: it was promoted since, and this member would start without what was written there. Set primary to $i."
-        [ "$role" != primary ] ||
-          refuse "$(member_name "$i") runs as primary, so $POD_NAME does not start as a second one. Set primary to $i, or let that member become a standby first."
-      else
-        unanswered+=" $(member_name "$i")"
-      fi
-    done
-    [ -n "$unanswered" ] && [ "$SECONDS" -lt "$settle" ] || break
-    say "Waiting for an answer of$unanswered for a moment, before starting as primary."
-    rest 1
-  done
-}
-
 single=$(fact replicas)
 settle=${BOOTSTRAP_SETTLE:-10}
 [ "${single:-1}" -gt 1 ] || settle=${BOOTSTRAP_SETTLE:-3}
@@ -114,6 +90,7 @@ if ! has_data; then
   [ ! -e "$PGDATA" ] || refuse "The directory $PGDATA is in the way; nothing was changed."
   if [ "$(wanted_primary)" = "$me" ]; then first_start; else clone_from_primary; fi
 elif [ "$(wanted_primary)" = "$me" ] && [ ! -e "$PGDATA/standby.signal" ]; then
-  still_primary
+  still_primary "$settle"
 fi
+: > "$run/looked"   # start.sh need not ask the others again
 say "Data is in $PGDATA."

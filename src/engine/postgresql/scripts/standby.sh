@@ -61,6 +61,43 @@ fork_of() {
   replication_command "$1" "TIMELINE_HISTORY $2" 2>/dev/null | sed 's/^[0-9A-F]*\.history //' | fork_in "$3"
 }
 
+# own_timeline: of a stopped server that was the primary. Its control file learns of a promotion with the checkpoint after it, which
+# a kill may have prevented; the history file was there before.
+own_timeline() {
+  local timeline file
+  timeline=$(control "Latest checkpoint's TimeLineID")
+  for file in "$PGDATA"/pg_wal/????????.history; do
+    file=${file##*/}
+    [[ $file =~ ^[0-9A-F]{8}\. ]] || continue
+    [ $((0x${file%.*})) -le "$timeline" ] || timeline=$((0x${file%.*}))
+  done
+  echo "$timeline"
+}
+
+# still_primary SECONDS: this member was the primary when it stopped, and is to be it. Meanwhile another may have been promoted, and
+# primary set back, or this pod's file is not new yet: then the others know better. Waits so long for those that do not answer.
+still_primary() {
+  local i role timeline mine unanswered until=$((SECONDS + $1))
+  mine=$(own_timeline)
+  while :; do
+    unanswered=''
+    for i in $(others); do
+      known "$i" || continue
+      if read -r role timeline _ < <(state_of "$i"); then
+        [ "$timeline" -le "$mine" ] ||
+          refuse "This volume is on timeline $mine, but $(member_name "$i") is on timeline $timeline: it was promoted since, and this member would start without what was written there. Set primary to $i."
+        [ "$role" != primary ] ||
+          refuse "$(member_name "$i") runs as primary, so $POD_NAME does not start as a second one. Set primary to $i, or let that member become a standby first."
+      else
+        unanswered+=" $(member_name "$i")"
+      fi
+    done
+    [ -n "$unanswered" ] && [ "$SECONDS" -lt "$until" ] || break
+    say "Waiting for an answer of$unanswered for a moment, before starting as primary."
+    rest 1
+  done
+}
+
 # prepare_standby: before each start of a server that is not to be the primary.
 prepare_standby() {
   local to role timeline system

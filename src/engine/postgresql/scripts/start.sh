@@ -48,7 +48,12 @@ while :; do
   rm -f "$run/request"
   ignore_stale_lock
   # a directory that is half rewound must not start, whoever is to be primary by now
-  if [ "$(wanted_primary)" != "$me" ] || [ -e "$PGDATA/standby.signal" ] || [ -e "$base/rewinding" ]; then prepare_standby; fi
+  if [ "$(wanted_primary)" != "$me" ] || [ -e "$PGDATA/standby.signal" ] || [ -e "$base/rewinding" ]; then
+    prepare_standby
+  elif [ ! -e "$run/looked" ]; then
+    still_primary 3
+  fi
+  rm -f "$run/looked"
   write_member_conf '' || true
   [ -z "$ending" ] || exit 143
 
