@@ -72,7 +72,7 @@ case_half_done_by_others() {
   check 'with a sentence' says 'has no global/pg_control' "$(message_of 0 setup)"
   kill_pod 0
   rm -rf "$(volume_of 0)/$MAJOR/docker"
-  mkdir "$(volume_of 0)/$MAJOR/initdb.partial"
+  mkdir -p "$(volume_of 0)/$MAJOR/initdb.partial/data"
   start_pod 0
   within 20 'a working directory without our mark is refused' refused bootstrap
   check 'with a sentence' says 'was not made by dbrender' "$(message_of 0 bootstrap)"

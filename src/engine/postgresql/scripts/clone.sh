@@ -48,7 +48,7 @@ fi
 dir=$(work_begin clone)
 say "Copying from ${source_name}."
 if ! attend pg_basebackup --dbname="$connection" --pgdata="$dir/data" --wal-method=stream --checkpoint=fast --no-password "${slot[@]}"; then
-  rm -rf "$dir"
+  work_remove "$dir"
   refuse "The copy failed, as the lines above say; the volume has $(df -h --output=avail "$volume" | tail -n 1 | tr -d ' ') free. It is tried again."
 fi
 if [ -n "$primary" ]; then

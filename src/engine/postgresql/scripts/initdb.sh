@@ -30,7 +30,8 @@ attend initdb --pgdata="$dir/data" --username=postgres --encoding=UTF8 --locale=
   --auth-local=peer --auth-host=scram-sha-256 --no-instructions > "$dir/log" 2>&1 ||
   refuse "initdb failed: $(tail -n 3 "$dir/log" | tr '\n' ' ')"
 
-# Nobody else reaches this server: no TCP, and a socket directory of its own.
+# Nobody else reaches this server: no TCP, and a socket directory of its own. A run that was killed left one, perhaps of this number.
+rm -rf "$run"/initdb.*
 mkdir -m 0700 "$run/initdb.$$"
 stop_server() { pg_ctl -D "$dir/data" -m fast -w -t 600 stop >> "$dir/log" 2>&1 || true; rm -rf "$run/initdb.$$"; }
 trap 'stop_server' EXIT

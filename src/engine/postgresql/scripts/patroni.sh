@@ -6,12 +6,12 @@
 patroni_files=/etc/patroni
 patroni_port=8008
 
-# write_yml NAME TEXT: 0 when it changed. Mode 0400 for all, since one of them holds passwords.
+# write_yml NAME TEXT: 0 when it changed. Mode 0400 for all, since one of them holds passwords. The agent, start.sh and leave.sh may
+# write at the same time, and any of them may be killed, so each has a file of its own, which Patroni does not read by that name.
 write_yml() {
-  local file=$patroni_files/$1
+  local file=$patroni_files/$1 new
   [ "$(cat "$file" 2>/dev/null)" = "$2" ] && return 1
-  (umask 0377; printf '%s\n' "$2" > "$file.new")
-  mv -f "$file.new" "$file"
+  new=$(mktemp "$file.XXXXXX") && printf '%s\n' "$2" > "$new" && chmod 0400 "$new" && mv -f "$new" "$file"
 }
 
 # read_plain_password FILE: Patroni quotes with a driver that fails at characters outside of ASCII.
@@ -123,18 +123,18 @@ SQL
 # member that was initialising is known by what it left on its volume: it finishes, unless the others have a leader by now.
 resume_bootstrap() {
   local i
-  [ -e "$base/initdb.partial/made-by-dbrender" ] || return 0
+  [ -d "$base/initdb.partial" ] || return 0
   if ! has_data; then
     for i in $(others); do
       # shellcheck disable=SC2016  # for the inner shell
       if known "$i" && timeout 5 bash -c 'exec 3<>"/dev/tcp/$0/$1" && printf "GET /leader HTTP/1.0\r\n\r\n" >&3 && read -r line <&3 && [[ $line == *" 200 "* ]]' "$(member_host "$i")" "$patroni_port" 2>/dev/null; then
         say "$(member_name "$i") leads by now; what is left of the interrupted initialisation is removed."
-        rm -rf "$base/initdb.partial"
+        work_remove "$base/initdb.partial"
         return 0
       fi
     done
     say "The initialisation was interrupted; it is made anew."
     attend "$scripts/initdb.sh"
   fi
-  rm -rf "$base/initdb.partial"
+  [ ! -d "$base/initdb.partial" ] || work_remove "$base/initdb.partial"
 }

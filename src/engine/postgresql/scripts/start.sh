@@ -15,6 +15,10 @@ scripts=$(dirname "$0")
 # shellcheck source=passwords.sh
 . "$scripts/passwords.sh"
 
+# The socket's lock file names a process of the container before this one, and that number may be another process here; nobody
+# but this container runs a server on this socket. (The volume's lock file stays: see ignore_stale_lock.)
+rm -f "$run"/.s.PGSQL.*
+
 if [ "$PROFILE" = automatic ]; then
   # shellcheck source=patroni.sh
   . "$scripts/patroni.sh"

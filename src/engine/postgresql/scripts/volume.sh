@@ -46,14 +46,14 @@ put() {
   sync "$(dirname "$1")"
 }
 
-# work_begin NAME: an empty place beside PGDATA; prints the directory in which `data` is to be made.
+# work_begin NAME: an empty place beside PGDATA; prints the directory in which `data` is to be made. A kill may leave it without the mark
+# while it is empty, and only then.
 work_begin() {
   local dir=$base/$1.partial
-  if [ -e "$dir" ]; then
-    [ -e "$dir/made-by-dbrender" ] || refuse "The directory $dir is in the way and was not made by dbrender: look at it and move it away; nothing was changed."
-    rm -rf "$dir"
-  fi
+  [ ! -e "$dir" ] || [ -e "$dir/made-by-dbrender" ] || [ -z "$(ls -A "$dir")" ] ||
+    refuse "The directory $dir is in the way and was not made by dbrender: look at it and move it away; nothing was changed."
   mkdir -p "$dir"
+  work_clear "$dir"
   : > "$dir/made-by-dbrender"
   sync "$dir/made-by-dbrender" "$dir" "$base"
   echo "$dir"
@@ -69,17 +69,32 @@ work_end() {
   work_install "$dir"
 }
 
+# work_clear DIRECTORY: all but its mark, and first of all the flag that it is complete.
+work_clear() {
+  rm -f "$1/complete"
+  find "$1" -mindepth 1 -maxdepth 1 ! -name made-by-dbrender -exec rm -rf {} +
+}
+work_remove() {
+  work_clear "$1"
+  rm -f "$1/made-by-dbrender"
+  rmdir "$1"
+}
+
+# work_install DIRECTORY: puts what is complete in place, or goes on with that where it was interrupted.
 work_install() {
-  if [ -e "$PGDATA" ]; then
-    rm -rf "$base/replaced"
-    mv "$PGDATA" "$base/replaced"
+  if [ -d "$1/data" ]; then
+    put "$base/initialised" "$(control 'Database system identifier' "$1/data")"
+    if [ -e "$PGDATA" ]; then
+      rm -rf "$base/replaced"
+      mv "$PGDATA" "$base/replaced"
+      sync "$base"
+    fi
+    mv "$1/data" "$PGDATA"
     sync "$base"
   fi
-  mv "$1/data" "$PGDATA"
-  sync "$base"
   rm -f "$base/rewinding"
-  rm -rf "$1" "$base/replaced"
-  put "$base/initialised" "$(control 'Database system identifier')"
+  work_remove "$1"
+  rm -rf "$base/replaced"
 }
 
 # work_resume: finishes what a kill interrupted after the work was complete. Work that was not complete is left for work_begin.
@@ -87,12 +102,8 @@ work_resume() {
   local dir
   for dir in "$base"/*.partial; do
     [ -e "$dir/complete" ] && [ -e "$dir/made-by-dbrender" ] || continue
-    if [ -d "$dir/data" ]; then
-      say "A finished $(basename "$dir" .partial) had not been put in place yet; doing it now."
-      work_install "$dir"
-    else
-      rm -rf "$dir"
-    fi
+    say "A finished $(basename "$dir" .partial) had not been put in place yet; doing it now."
+    work_install "$dir"
   done
   if [ -e "$base/replaced" ]; then
     if has_data; then
