@@ -60,9 +60,10 @@ case_clone_and_rewind_containers_killed() {
   local step delay
   choose_seed
   write_facts REPLICATION=asynchronous
-  set_replicas 2
   start 0
   within 60 'a primary' ready 0
+  set_replicas 2
+  deliver
   insert 0 1 100000
   for ((step = 1; step <= 6; step++)); do
     delay=$(bc <<< "scale=2; $step * 0.25")

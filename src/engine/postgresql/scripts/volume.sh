@@ -97,11 +97,16 @@ work_install() {
   rm -rf "$base/replaced"
 }
 
-# work_resume: finishes what a kill interrupted after the work was complete. Work that was not complete is left for work_begin.
+# work_resume: finishes what a kill interrupted after the work was complete. Work that was not complete is left for work_begin, or
+# removed when there is data, since nobody needs to begin it again then.
 work_resume() {
   local dir
   for dir in "$base"/*.partial; do
-    [ -e "$dir/complete" ] && [ -e "$dir/made-by-dbrender" ] || continue
+    [ -e "$dir/made-by-dbrender" ] || continue
+    if [ ! -e "$dir/complete" ]; then
+      ! has_data || work_remove "$dir"
+      continue
+    fi
     say "A finished $(basename "$dir" .partial) had not been put in place yet; doing it now."
     work_install "$dir"
   done
