@@ -10,7 +10,8 @@ reach_the_api_server() {
   server=$("$KUBECTL" config view --minify --output='jsonpath={.clusters[0].cluster.server}')
   server=${server#https://}
   ip addr add "$api/32" dev bridge0
-  python3 "$here/postgresql-automatic.parts/forward.py" "$api" 443 "${server%:*}" "${server##*:}" "$OUTSIDE" &
+  api_server=$server
+  open_api
   eventually 20 kubectl version > /dev/null 2>&1
   kubectl delete namespace "$namespace" --ignore-not-found > /dev/null
   kubectl create namespace "$namespace" > /dev/null
@@ -24,6 +25,16 @@ reach_the_api_server() {
   chown -R 0:999 "$WORLD/serviceaccount"
   chmod 0755 "$WORLD/serviceaccount"
   chmod 0440 "$WORLD"/serviceaccount/*
+}
+
+# open_api, close_api: whether the API server can be reached; connections that are open break
+open_api() {
+  python3 "$here/postgresql-automatic.parts/forward.py" "$api" 443 "${api_server%:*}" "${api_server##*:}" "$OUTSIDE" &
+  forwarder=$!
+}
+close_api() {
+  kill "$forwarder"
+  wait "$forwarder" 2> /dev/null || :
 }
 
 # the exact rights of a database pod
