@@ -6,6 +6,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
+use dbrender::engine::{ALL, NEWEST_EDITION, helper_image, rclone_image};
 use dbrender::problem::Code;
 
 /// Room, and the rooms that it may use. Nothing above the I/O line uses anything below it.
@@ -333,6 +334,23 @@ fn every_code_about_the_tree_stands_in_a_transcript() {
     for code in codes {
         assert!(transcripts.contains(&format!("[{code}]")), "{code} is in no transcript of tests/cli");
     }
+}
+
+/// What lives in the test bed is what is rendered, and nothing else is made there but the pause image of its node.
+#[test]
+fn the_test_bed_makes_the_images_of_the_catalog() {
+    let own = [helper_image(NEWEST_EDITION), rclone_image(NEWEST_EDITION)];
+    let mut catalog: BTreeSet<&str> = own.into_iter().flatten().collect();
+    for engine in ALL {
+        catalog.insert(engine.exporter_image(NEWEST_EDITION));
+        for release in engine.releases(NEWEST_EDITION) {
+            catalog.extend([release.automatic.reference, release.manual.reference]);
+        }
+    }
+    let list = read("testbed/images.txt");
+    let lines = list.lines().filter(|line| !line.starts_with('#') && !line.starts_with("pause "));
+    let made: BTreeSet<&str> = lines.filter_map(|line| line.split_whitespace().nth(3)).collect();
+    assert_eq!(made, catalog, "testbed/images.txt, and the catalog");
 }
 
 #[test]
