@@ -14,7 +14,7 @@ database() {
   shift 2
   {
     printf 'apiVersion: app.example.com/v1alpha1\nkind: Database\nmetadata: {name: %s, namespace: %s}\nspec:\n' "$name" "$namespace"
-    printf '  engine: %s\n  version: "%s"\n  failover: %s\n  replicas: %s\n' "$engine" "$version" "$failover" "$replicas"
+    printf '  engine: %s\n  version: "%s"\n  failover: %s\n  replication: %s\n  replicas: %s\n' "$engine" "$version" "$failover" "$replication" "$replicas"
     printf '  storage: {size: 1Gi, storageClass: standard}\n  resources: {cpu: 500m, memory: 512Mi}\n'
     printf '  backup: {enabled: true, schedule: "0 3 * * *", retention: 3}\n'
     if (($# > 0)); then printf '  %s\n' "$@"; fi

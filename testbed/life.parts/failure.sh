@@ -63,7 +63,11 @@ fail_over() {
   stop_writing
   if [[ $plant == dropped-row ]]; then plant_dropped_row "$name"; fi
   look_for_rows "$name"
-  say "$acknowledged rows were acknowledged, and all are there"
+  if ((lost > 0)); then
+    say "$acknowledged rows were acknowledged, $lost of them are lost: $lost_bytes bytes of the log, and the bound is $bound_bytes"
+  else
+    say "$acknowledged rows were acknowledged, and all are there"
+  fi
   whole "$name" 3
   look_for_rows "$name"
   say "three members again: $(primaries "$name") leads, the others follow"

@@ -5,6 +5,11 @@ container=postgresql
 default_version=16
 marker_seconds=180 # how long the superuser of a restore may outlive it
 
+# The least that one row and its commit take in the write-ahead log.
+row_bytes=200
+# bound: bytes of the write-ahead log that a member may lack and still take over
+bound() { kube get configmap "$name-patroni-config" --output 'jsonpath={.metadata.annotations.config}' | grep -o '"maximum_lag_on_failover": *[0-9]*' | grep -o '[0-9]*$'; }
+
 # images_for FAILOVER VERSION: names in images.txt
 images_for() { if [[ $1 == Automatic ]]; then echo "patroni-$2"; else echo "postgresql-$2"; fi; }
 
