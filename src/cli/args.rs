@@ -4,10 +4,10 @@ use std::path::PathBuf;
 
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 
-#[cfg(feature = "cluster")]
-use super::credentials;
 use super::exit::EXIT_CODES;
 use super::{check, completion, crd, diff, explain, man, rbac, render, schema};
+#[cfg(feature = "cluster")]
+use super::{credentials, role_label};
 
 /// Order of the parts of a help text: examples come first.
 pub(super) const HELP: &str = "{about-with-newline}\n{before-help}{usage-heading} {usage}\n\n{all-args}{after-help}";
@@ -61,6 +61,8 @@ pub(super) enum Command {
     #[cfg(feature = "cluster")]
     Credentials(credentials::CredentialsArgs),
     Rbac(rbac::RbacArgs),
+    #[cfg(feature = "cluster")]
+    RoleLabel(role_label::RoleLabelArgs),
     Schema(schema::SchemaArgs),
     Explain(explain::ExplainArgs),
     Completion(completion::CompletionArgs),

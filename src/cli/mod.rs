@@ -21,6 +21,8 @@ mod man;
 mod output;
 mod rbac;
 mod render;
+#[cfg(feature = "cluster")]
+mod role_label;
 mod schema;
 mod selector;
 mod tell;
@@ -53,6 +55,8 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Credentials(args) => credentials::run(args, &tell),
         Command::Diff(args) => diff::run(args, &tell),
         Command::Crd(args) => crd::run(args, &tell),
+        #[cfg(feature = "cluster")]
+        Command::RoleLabel(args) => role_label::run(args, &tell),
         Command::Rbac(args) => rbac::run(args, &tell),
         Command::Schema(args) => schema::run(args, &tell),
         Command::Explain(args) => explain::run(args, &tell),

@@ -9,9 +9,11 @@ mod connection;
 mod credentials;
 mod dry_run;
 mod live;
+mod role;
 
 pub use crate::diff::Hidden;
 pub use connection::{Connect, ConnectError, connect, context_name};
 pub use credentials::{FillError, Filled, Owner, fill};
 pub use dry_run::{Opinion, dry_run};
 pub use live::{Seen, Wanted, read_live};
+pub use role::{Member, keep_role_label};
