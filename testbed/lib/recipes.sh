@@ -101,6 +101,23 @@ recipe_patroni_inputs() {
   declare -f recipe_patroni
 }
 
+# MySQL, with the paths, the user and the run directory of the official image. Of the client programs only those that the official
+# image has: a script that runs another one must fail here as it would there.
+recipe_mysql() {
+  local root=$2 program
+  debian_root sid "$root" mysql-server-core mysql-client-core
+  for program in ibd2sdi innochecksum myisam_ftdump myisamchk myisamlog myisampack mysql_config_editor mysql_migrate_keyring \
+    mysql_secure_installation mysqlbinlog mysqlcheck mysqlimport mysqlshow mysqlslap perror; do
+    rm -f "$root/usr/bin/$program" "$root/usr/sbin/$program"
+  done
+  echo 'mysql:x:999:999::/var/lib/mysql:/bin/bash' >>"$root/etc/passwd"
+  echo 'mysql:x:999:' >>"$root/etc/group"
+  install --directory --owner 999 --group 999 --mode 1777 "$root/run/mysqld" "$root/var/lib/mysql"
+  chroot "$root" mysqld --version | tee /dev/stderr | grep -q " $1\\."
+}
+recipe_mysql_config() { echo "{\"Env\": [\"PATH=$system_path\", \"LANG=C.UTF-8\"], \"Cmd\": [\"mysqld\"], \"ExposedPorts\": {\"3306/tcp\": {}, \"33060/tcp\": {}}}"; }
+recipe_mysql_inputs() { declare -f recipe_mysql recipe_mysql_config; }
+
 recipe_rclone() {
   debian_root bookworm "$2" ca-certificates
   mkdir -p "$2/etc/ssl/certs"
