@@ -34,7 +34,7 @@ pub(super) fn check(subject: &Subject<'_>, out: &mut Problems) -> Members {
         let message = format!("{} always elects its primary; failover: Manual is not possible", wanted.engine.as_str());
         out.report(Code::ManualNotPossible, spec("failover"), message);
     }
-    if let Some(reason) = subject.engine.and_then(|engine| engine.even_members(replicas)) {
+    if let Some(reason) = subject.engine.and_then(|engine| engine.even_members(replicas, profile)) {
         out.report(Code::EvenReplicas, spec("replicas"), reason);
     }
     if profile == Profile::Manual && replicas > 1 {

@@ -123,8 +123,18 @@ fn each_rule_has_its_code_and_says_what_is_wrong() {
             &["DBR378 metadata.annotations.x the value holds the character U+0007"],
         ),
         (
-            json!({"spec": {"engine": "mysql"}}),
-            &["DBR312 spec.engine this dbrender cannot render mysql yet; it renders postgresql"],
+            json!({"spec": {"engine": "mongodb", "version": "8.0"}}),
+            &["DBR312 spec.engine this dbrender cannot render mongodb yet; it renders postgresql"],
+        ),
+        (
+            json!({"spec": {"engine": "mysql", "version": "8.4"}}),
+            &[
+                "DBR312 spec.engine this dbrender cannot render MySQL 8.4 with failover: Automatic yet; it renders postgresql",
+            ],
+        ),
+        (
+            json!({"spec": {"engine": "mysql", "version": "8.0"}}),
+            &["DBR311 spec.version edition 1 of the catalog has no MySQL \"8.0\"; it has 8.4 (8.4.11), 9.7 ("],
         ),
         (
             json!({"spec": {"version": "9"}}),

@@ -1,9 +1,9 @@
 //! Engine and version: which release of the image catalog a Database means.
 
-use super::{Ground, spec};
+use super::{Ground, members, spec};
 use crate::api::DatabaseSpec;
 use crate::engine::{Engine, Release};
-use crate::plan::Version;
+use crate::plan::{Profile, Version};
 use crate::problem::{Code, Problem, Problems, nearest};
 
 /// The release of the catalog, when engine and version are known.
@@ -14,9 +14,11 @@ pub(super) fn release(
     out: &mut Problems,
 ) -> Option<&'static Release> {
     let Some(engine) = engine else {
-        let known: Vec<&str> = crate::engine::ALL.iter().map(|engine| engine.name().as_str()).collect();
-        let message =
-            format!("this dbrender cannot render {} yet; it renders {}", wanted.engine.as_str(), known.join(", "));
+        let message = format!(
+            "this dbrender cannot render {} yet; it renders {}",
+            wanted.engine.as_str(),
+            rendered(ground.catalog)
+        );
         out.report(Code::EngineNotRendered, spec("engine"), message);
         return None;
     };
@@ -31,7 +33,40 @@ pub(super) fn release(
         }
         Some(_) => {}
     }
+    let profile = members::profile(wanted.failover);
+    if let Some(release) = found.filter(|release| !engine.is_proven(release.series, profile)) {
+        let message = format!(
+            "this dbrender cannot render {} {} with failover: {:?} yet; it renders {}",
+            engine.title(),
+            release.series,
+            wanted.failover,
+            rendered(ground.catalog)
+        );
+        out.report(Code::EngineNotRendered, spec("engine"), message);
+        return None;
+    }
     found
+}
+
+/// What has been tried on real servers: an engine's name alone where that is all of it.
+fn rendered(catalog: u32) -> String {
+    let mut known = Vec::new();
+    for engine in crate::engine::ALL {
+        let of = |profile| engine.releases(catalog).iter().filter(move |r| engine.is_proven(r.series, profile));
+        let (automatic, manual) = (of(Profile::Automatic).count(), of(Profile::Manual).count());
+        let all = engine.releases(catalog).len();
+        if automatic == all && manual == all {
+            known.push(engine.name().as_str().to_owned());
+            continue;
+        }
+        for (word, profile) in [("Automatic", Profile::Automatic), ("Manual", Profile::Manual)] {
+            let series: Vec<&str> = of(profile).map(|release| release.series).collect();
+            if !series.is_empty() {
+                known.push(format!("{} {} with failover: {word}", engine.name().as_str(), series.join(" and ")));
+            }
+        }
+    }
+    known.join(", ")
 }
 
 /// By series, otherwise by exact version. Of a series the newest release.

@@ -4,7 +4,10 @@
 
 mod catalog;
 mod facts;
+mod files;
+mod mysql;
 mod postgresql;
+mod tasks;
 
 pub use catalog::{Edition, ImageOf, NEWEST_EDITION, Release, helper_image, rclone_image};
 pub use facts::{
@@ -15,7 +18,7 @@ pub use facts::{
 use std::collections::BTreeMap;
 
 use crate::api::{DatabaseSpec, EngineName};
-use crate::plan::Plan;
+use crate::plan::{Plan, Profile};
 use crate::problem::Problems;
 
 /// What dbrender has to know about an engine, and nothing of Kubernetes.
@@ -29,6 +32,10 @@ pub trait Engine: Sync {
     /// Releases of an edition of the image catalog, oldest first. Empty when the edition does not exist.
     fn releases(&self, edition: u32) -> &'static [Release];
 
+    /// Whether the scripts of this profile have run on real servers of this series. What has not is refused by `check`:
+    /// nothing that nobody has tried is rendered.
+    fn is_proven(&self, series: &str, profile: Profile) -> bool;
+
     /// Rules of just this engine: names and least sizes.
     fn check(&self, spec: &DatabaseSpec, out: &mut Problems);
 
@@ -37,7 +44,7 @@ pub trait Engine: Sync {
     fn parameters(&self, spec: &DatabaseSpec, series: &str, out: &mut Problems) -> BTreeMap<String, String>;
 
     /// What fails with this number of members because it is even. `None`: nothing.
-    fn even_members(&self, replicas: u8) -> Option<&'static str>;
+    fn even_members(&self, replicas: u8, profile: Profile) -> Option<&'static str>;
 
     /// Settings that a standby must not have lower than its primary, by name, with the values that they get.
     fn standby_settings(&self, spec: &DatabaseSpec) -> Vec<(&'static str, i64)>;
@@ -71,7 +78,7 @@ pub trait Engine: Sync {
 }
 
 /// Every engine that this build renders.
-pub const ALL: &[&dyn Engine] = &[&postgresql::PostgreSql];
+pub const ALL: &[&dyn Engine] = &[&postgresql::PostgreSql, &mysql::MySql];
 
 /// The engine of a name, when this build renders it.
 #[must_use]

@@ -168,9 +168,9 @@ codes! {
         "use a version that the message names"
     }
     "DBR312" EngineNotRendered Error {
-        "this build cannot render the engine yet",
-        "The API knows the engine, but its objects are not made by this version of dbrender. Rendering a part would start a database that nobody has tried.",
-        "use another engine, or a newer dbrender"
+        "this build cannot render the engine, this series of it, or this kind of failover, yet",
+        "The API knows it, but what runs in its pods has not been tried on real servers. Rendering it would start a database that nobody has tried.",
+        "use what the message names, or a newer dbrender"
     }
     "DBR313" VersionNearItsEnd Warning {
         "the version of the engine gets no more fixes soon, or no longer",

@@ -139,6 +139,18 @@ recipe_postgres_exporter_config() {
 }
 recipe_postgres_exporter_inputs() { declare -f recipe_postgres_exporter recipe_postgres_exporter_config; }
 
+recipe_mysqld_exporter() {
+  debian_root bookworm "$2"
+  apt_lists bookworm
+  (cd "$cache/apt/bookworm/packages" && apt bookworm download prometheus-mysqld-exporter)
+  unpack_package bookworm prometheus-mysqld-exporter "$2"
+  cp "$2/usr/bin/prometheus-mysqld-exporter" "$2/usr/bin/mysqld_exporter"
+}
+recipe_mysqld_exporter_config() {
+  echo "{\"Env\": [\"PATH=$system_path\"], \"User\": \"65534\", \"Entrypoint\": [\"/bin/mysqld_exporter\"], \"ExposedPorts\": {\"9104/tcp\": {}}}"
+}
+recipe_mysqld_exporter_inputs() { declare -f recipe_mysqld_exporter recipe_mysqld_exporter_config; }
+
 # dbrender itself: a program linked against this machine's libc, so the root is of this machine's suite when it is Debian
 recipe_dbrender() {
   debian_root "$(. /etc/os-release && if [[ $ID == debian ]]; then echo "$VERSION_CODENAME"; else echo forky; fi)" "$2" libgcc-s1

@@ -1,6 +1,5 @@
 //! PostgreSQL: what its pods run, in both profiles. See `README.md` in this folder for the inside of a pod.
 
-mod backup;
 mod configuration;
 mod limits;
 mod parameters;
@@ -14,7 +13,7 @@ mod value;
 use std::collections::BTreeMap;
 
 use crate::api::{DatabaseSpec, EngineName};
-use crate::engine::{Engine, Facts, Release, RoleSelector, RunConfigMap, StoredKey, VersionMove, uri_part};
+use crate::engine::{Engine, Facts, Release, RoleSelector, RunConfigMap, StoredKey, VersionMove, tasks, uri_part};
 use crate::plan::{Plan, Profile};
 use crate::problem::Problems;
 
@@ -45,6 +44,10 @@ impl Engine for PostgreSql {
         releases::of_edition(edition)
     }
 
+    fn is_proven(&self, _series: &str, _profile: Profile) -> bool {
+        true
+    }
+
     fn check(&self, spec: &DatabaseSpec, out: &mut Problems) {
         rules::check(spec, out);
     }
@@ -53,7 +56,7 @@ impl Engine for PostgreSql {
         rules::parameters(spec, series, out)
     }
 
-    fn even_members(&self, replicas: u8) -> Option<&'static str> {
+    fn even_members(&self, replicas: u8, _profile: Profile) -> Option<&'static str> {
         // Members do not vote: with four or six of them nothing fails that does not with three or five.
         (replicas == 2).then_some(
             "with 2 members, the loss of one leaves no standby: no commit waits for one, and nobody can take over",
@@ -136,7 +139,7 @@ impl Engine for PostgreSql {
             containers: server::containers(plan),
             volumes: server::volumes(plan),
             grace_seconds: GRACE_SECONDS,
-            config: configuration::files(plan),
+            config: configuration::all(plan),
             scripts: SCRIPTS,
             run_config_maps: if automatic { run_config_maps(plan) } else { Vec::new() },
             pod_labels: if automatic { patroni_labels(plan) } else { BTreeMap::new() },
@@ -153,8 +156,8 @@ impl Engine for PostgreSql {
                 ("username", plan.username.clone()),
             ]),
             restart_settings: settings::needing_restart(plan),
-            backup: backup::backup(plan),
-            restore: backup::restore(plan),
+            backup: tasks::backup(plan),
+            restore: tasks::restore(plan),
             endpoint: format!("{}:{PORT}", service_host(plan)),
         }
     }

@@ -1,4 +1,5 @@
-//! The pods that back up and restore. What they do is in `scripts/backup.sh` and `scripts/restore.sh`.
+//! The pods that back up and restore, the same for every engine whose folder has the scripts `backup.sh`, `restore.sh`,
+//! `upload.sh` and `download.sh`: a dump and a load by the server's own clients, and a copy to or from a bucket.
 
 use crate::engine::{Container, EnvVar, Image, Mount, Size, Task, Volume, VolumeSource};
 use crate::plan::{Bucket, Destination, Plan};

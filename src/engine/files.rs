@@ -1,0 +1,59 @@
+//! Files of ConfigMap `<name>-config` that every engine has: values for shell scripts, and the backup's and the restore's.
+
+use minijinja::syntax::SyntaxConfig;
+use minijinja::{AutoEscape, Environment, UndefinedBehavior};
+
+use crate::plan::{Destination, Plan};
+
+/// Templates of server configuration. A missing variable is an error, and nothing is escaped: the files are no HTML.
+pub(super) fn templates(templates: &[(&'static str, &'static str)]) -> Environment<'static> {
+    let mut environment = Environment::new();
+    environment.set_undefined_behavior(UndefinedBehavior::Strict);
+    let syntax = SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).keep_trailing_newline(true).build();
+    #[expect(clippy::expect_used, reason = "the usual delimiters, which are valid")]
+    environment.set_syntax(syntax.expect("the usual delimiters are valid"));
+    environment.set_auto_escape_callback(|_| AutoEscape::None);
+    for (name, text) in templates {
+        #[expect(clippy::expect_used, reason = "the templates are part of the program, and a test loads each")]
+        environment.add_template(name, text).expect("an embedded template is valid");
+    }
+    environment
+}
+
+/// What the backup has to know.
+pub(super) fn backup(plan: &Plan) -> String {
+    let path = format!("{}/{}", plan.namespace, plan.name);
+    let mut lines = vec![("RETENTION", plan.backup.retention.to_string()), ("DESTINATION_PATH", path.clone())];
+    lines.extend(destination(&plan.backup.destination, &path));
+    assignments(&lines)
+}
+
+/// What the restore has to know; all empty when there is none.
+pub(super) fn restore(plan: &Plan) -> String {
+    let Some(restore) = &plan.restore else { return assignments(&[("RESTORE_ID", String::new())]) };
+    let path = format!("{}/{}", restore.namespace, restore.name);
+    let mut lines =
+        vec![("RESTORE_ID", restore_id(plan)), ("SOURCE_PATH", path.clone()), ("BACKUP", restore.backup.clone())];
+    lines.extend(destination(&restore.source, &path));
+    assignments(&lines)
+}
+
+/// Names the restore that the marker row in the server belongs to.
+pub(super) fn restore_id(plan: &Plan) -> String {
+    plan.restore.as_ref().map(|r| format!("{}/{}/{}", r.namespace, r.name, r.backup)).unwrap_or_default()
+}
+
+fn destination(destination: &Destination, path: &str) -> Vec<(&'static str, String)> {
+    match destination {
+        Destination::Volume(_) => vec![("DESTINATION", "volume".to_owned())],
+        Destination::S3(bucket) => {
+            let prefix = if bucket.prefix.is_empty() { String::new() } else { format!("{}/", bucket.prefix) };
+            vec![("DESTINATION", "s3".to_owned()), ("REMOTE", format!("dest:{}/{prefix}{path}", bucket.bucket))]
+        }
+    }
+}
+
+/// Assignments that a shell can source: every value in single quotes.
+pub(super) fn assignments(values: &[(&str, String)]) -> String {
+    values.iter().map(|(name, value)| format!("{name}='{}'\n", value.replace('\'', r"'\''"))).collect()
+}
