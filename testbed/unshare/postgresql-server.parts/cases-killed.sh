@@ -3,7 +3,7 @@
 
 # kill_when CONTAINER PATTERN…: as soon as one of the files is there, and the container runs
 kill_when() {
-  local container=$1 deadline=$((SECONDS + 30))
+  local container=$1 deadline=$((SECONDS + $(stretched 30)))
   shift
   until compgen -G "$1" > /dev/null && kill_container "$(pod_of 0)/unshared-$container" 2> /dev/null; do ((SECONDS < deadline)) || return 1; done
 }

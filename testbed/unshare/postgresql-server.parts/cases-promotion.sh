@@ -132,7 +132,7 @@ case_diverged_primary_stopped_cleanly_and_standby_ahead() {
   within 10 'the third has more than the one that will be promoted' holds 2 150
   local seconds
   seconds=$(stop_pod 0)
-  check "the primary stops within its time although a standby is cut off ($seconds s)" test "$seconds" -le 20
+  check "the primary stops within its time although a standby is cut off ($seconds s)" at_most 20 "$seconds"
   reconnect 1
   set_primary 1
   force 1/1

@@ -127,7 +127,7 @@ waits_and_ends() {
   start_pod 1
   eventually 20 says 'waiting for order-db-0 to answer' "$(log_of 1 bootstrap)" || return 1
   seconds=$(stop_pod 1)
-  ((seconds <= 5))
+  at_most 5 "$seconds"
 }
 
 case_empty_primary_with_full_standbys() {

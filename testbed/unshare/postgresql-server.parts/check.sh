@@ -24,14 +24,20 @@ within() {
   shift 2
   check "$text" eventually "$seconds" "$@"
 }
+# Seconds are those of a machine that does nothing else.
 eventually() {
-  local deadline=$((SECONDS + $1))
+  local deadline=$((SECONDS + $(stretched "$1")))
   shift
   until "$@" > "$WORLD/eventually.out" 2>&1; do
     ((SECONDS < deadline)) || { cat "$WORLD/eventually.out"; return 1; }
     sleep 0.2
   done
 }
+
+# stretched SECONDS: what they become on this machine at this moment, by its load
+stretched() { awk -v seconds="$1" -v processors="$(nproc)" '{ f = $1 / processors; print int(seconds * (f > 1 ? f : 1) + 0.5) }' /proc/loadavg; }
+# at_most SECONDS TAKEN
+at_most() { awk -v most="$(stretched "$1")" -v taken="$2" 'BEGIN { exit taken > most }' || { printf 'it took %s s\n' "$2"; return 1; }; }
 
 # same WANTED COMMAND…: what the command prints
 same() {

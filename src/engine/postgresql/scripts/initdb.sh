@@ -25,6 +25,11 @@ end_on_signal
 write_passfile || refuse "$complaint"
 
 dir=$(work_begin initdb)
+if [ "$PROFILE" = automatic ]; then
+  # shellcheck source=patroni.sh
+  . "$scripts/patroni.sh"
+  wait_for_empty_members "$dir"
+fi
 say "Initialising a new database in $dir."
 attend initdb --pgdata="$dir/data" --username=postgres --encoding=UTF8 --locale=C.UTF-8 --data-checksums \
   --auth-local=peer --auth-host=scram-sha-256 --no-instructions > "$dir/log" 2>&1 ||

@@ -119,6 +119,41 @@ SQL
   return "$rc"
 }
 
+# role_at ORDINAL: what Patroni there says: `uninitialized` means that the member has no data. Nothing when it does not answer.
+role_at() {
+  # shellcheck disable=SC2016 # for the inner shell
+  timeout 5 bash -c 'exec 3<>"/dev/tcp/$0/$1" && printf "GET /patroni HTTP/1.0\r\n\r\n" >&3 && cat <&3' "$(member_host "$1")" "$patroni_port" 2>/dev/null |
+    sed -n 's/.*"role": "\([a-z_]*\)".*/\1/p' | head -n 1
+}
+
+# wait_for_empty_members DIRECTORY: an empty database may only come to be when no member has data. Patroni's own guard is the annotation
+# `initialize`, and that is gone when the objects were made anew over volumes that were kept. Removes the directory when it refuses.
+wait_for_empty_members() {
+  local i role wanted doubt
+  while :; do
+    doubt=''
+    wanted=$(fact replicas)
+    for i in $(others); do
+      if known "$i"; then
+        role=$(role_at "$i")
+        case $role in
+          uninitialized) ;;
+          '') doubt="$(member_name "$i") exists but does not answer: it may hold the data." ;;
+          *)
+            work_remove "$1"
+            refuse "The volume of $POD_NAME is empty, but $(member_name "$i") has data: an empty database is not made beside it. This member is copied as soon as one leads."
+            ;;
+        esac
+      elif [ "$i" -lt "${wanted:-1}" ]; then
+        doubt="$(member_name "$i") does not exist yet: it may hold the data. When it cannot come, set replicas to the members that can."
+      fi
+    done
+    [ -n "$doubt" ] || return 0
+    say "The volume is empty, and $doubt"
+    rest 1
+  done
+}
+
 # resume_bootstrap: Patroni marks a database as being initialised before it is, and waits for ever when that was interrupted. The
 # member that was initialising is known by what it left on its volume: it finishes, unless the others have a leader by now.
 resume_bootstrap() {
