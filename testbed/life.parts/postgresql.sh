@@ -85,9 +85,12 @@ plant_skipped_table() { superuser "$(primaries "$1")" app --command 'DROP TABLE 
 
 # plant_second_primary NAME: a standby is promoted behind everybody's back and acknowledges rows
 plant_second_primary() {
-  local first other
+  local first other='' deadline=$((SECONDS + patience)) member
   first=$(primaries "$1")
-  other=$(members "$1" | grep -vx "$first" | tail -n 1)
+  until [[ -n $other ]]; do # the member that was killed may not be back yet
+    for member in $(members "$1"); do if [[ $(ask "$member" 2>/dev/null || :) == f ]]; then other=$member; fi; done
+    ((SECONDS < deadline)) || give_up "no standby of $1 answers."
+  done
   superuser "$other" app --command 'SELECT pg_promote()' --command \
     "INSERT INTO numbered SELECT n, md5(n::text) FROM generate_series(1000000001, 1000000009) n RETURNING format('0 0 %s', n)" </dev/null |
     grep '^0 0' >"$work/client/acknowledged.planted"

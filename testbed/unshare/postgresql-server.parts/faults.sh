@@ -3,7 +3,9 @@
 
 # start_writer: inserts numbers one by one into whichever of the members takes them; acknowledged ones go to a file
 start_writer() {
-  login 0 'order user' "$awkward_password" orders 'CREATE TABLE acked (n int PRIMARY KEY)' > /dev/null
+  for i in 0 1 2; do
+    if [[ -e $(pod_of "$i") ]] && login "$i" 'order user' "$awkward_password" orders 'CREATE TABLE acked (n int PRIMARY KEY)' > /dev/null; then break; fi
+  done
   : > "$WORLD/acked"
   rm -f "$WORLD/stop-writer"
   (
