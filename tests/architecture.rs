@@ -19,7 +19,7 @@ const ROOMS: [(&str, &[&str]); 13] = [
     ("input", &["api", "problem", "yaml"]),
     ("engine", &["api", "problem", "plan"]),
     ("check", &["api", "problem", "plan", "engine"]),
-    ("render", &["api", "plan", "engine"]),
+    ("render", &["api", "yaml", "plan", "engine"]),
     ("diff", &["api", "problem", "plan", "engine", "render", "yaml"]),
     ("report", &["api", "problem", "yaml", "input", "plan", "engine", "render", "diff"]),
     // ---- below the line ----

@@ -28,7 +28,8 @@ impl From<io::Error> for Stopped {
 
 /// Writes a result in large pieces. Everything has arrived when this returns well.
 pub(super) fn print(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Stopped> {
-    let mut out = io::BufWriter::with_capacity(1 << 18, io::stdout().lock());
+    // What is larger goes to the system as it is, without a copy.
+    let mut out = io::BufWriter::with_capacity(1 << 16, io::stdout().lock());
     write(&mut out)?;
     // A writer that is dropped hides what it could not write.
     out.flush()?;

@@ -13,11 +13,10 @@ use super::exit::Exit;
 use super::load::{Loaded, count, load};
 use super::output::{finish, print, print_text};
 use super::tell::Tell;
-use crate::io::tree::{self, Options, Owner, Planned, Root, Wanted};
+use crate::io::tree::{self, Actions, Options, Owner, Planned, Root, TakeObject, Texts, Wanted};
 use crate::plan::Plan;
 use crate::problem::{Problem, Problems};
-use crate::render::render;
-use crate::yaml;
+use crate::render::{Printer, render};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -88,16 +87,15 @@ fn refuse(loaded: &Loaded, tell: &Tell) -> Exit {
 
 /// Writes every object, one Database after the other, so that memory does not grow with their number.
 fn write_stream(out: &mut dyn Write, plans: &[Plan]) -> io::Result<()> {
-    let mut text = String::new();
+    let mut printer = Printer::default();
     let mut separator = "";
     for plan in plans {
-        for object in render(plan).objects() {
-            text.push_str(separator);
+        printer.print(&render(plan), |object| {
+            out.write_all(separator.as_bytes())?;
             separator = "---\n";
-            yaml::write_document(&mut text, &object.value);
-        }
-        out.write_all(text.as_bytes())?;
-        text.clear();
+            out.write_all(object.head.as_bytes())?;
+            out.write_all(object.tail.map_or("", |tail| tail).as_bytes())
+        })?;
     }
     Ok(())
 }
@@ -136,7 +134,8 @@ fn files(args: &RenderArgs, dir: &Path, mut loaded: Loaded, tell: &Tell) -> Exit
             return refuse(&loaded, tell);
         }
     };
-    let planned = match plan(args, &root, &loaded) {
+    let mut texts = Rendered { plans: &loaded.plans, printer: Printer::default() };
+    let planned = match plan(args, &root, &loaded, &mut texts) {
         Ok(planned) => planned,
         Err(Trouble::Usage(message)) => {
             root.abandon();
@@ -155,13 +154,13 @@ fn files(args: &RenderArgs, dir: &Path, mut loaded: Loaded, tell: &Tell) -> Exit
     }
     loaded.problems.extend(problems);
     if args.check && loaded.nothing.is_none() {
-        return compare(&root, &actions, &loaded, tell);
+        return compare(&root, &actions, &loaded, &mut texts, tell);
     }
     if loaded.problems.has_errors() {
         root.abandon();
         return refuse(&loaded, tell);
     }
-    match tree::write(&root, &actions) {
+    match tree::write(&root, &actions, &mut texts) {
         Ok(done) => {
             tell.problems(&loaded.problems, &loaded.sources);
             done.written.iter().for_each(|path| tell.detail(|| format!("wrote {}", root.shown(path))));
@@ -197,7 +196,7 @@ enum Trouble {
     Problems(Problems),
 }
 
-fn plan(args: &RenderArgs, root: &Root, loaded: &Loaded) -> Result<Planned, Trouble> {
+fn plan(args: &RenderArgs, root: &Root, loaded: &Loaded, texts: &mut Rendered<'_>) -> Result<Planned, Trouble> {
     let mut force = BTreeSet::new();
     for path in &args.force_overwrite {
         let Some(relative) = root.relative(path) else {
@@ -211,7 +210,9 @@ fn plan(args: &RenderArgs, root: &Root, loaded: &Loaded) -> Result<Planned, Trou
     let mut wanted = Wanted::new(args.input.namespace.as_deref());
     loaded.left_out.iter().for_each(|owner| wanted.leave(owner));
     for plan in &loaded.plans {
-        add(&mut wanted, plan).map_err(|problem| Trouble::Problems(Problems::from_iter([problem])))?;
+        let owner = Owner::new(&plan.namespace, &plan.name);
+        let added = owner.and_then(|owner| wanted.add(root, &owner, texts));
+        added.map_err(|problem| Trouble::Problems(Problems::from_iter([problem])))?;
     }
     let existing = tree::survey(root, &wanted, args.prune).map_err(Trouble::Problems)?;
     let options =
@@ -226,17 +227,26 @@ fn plan(args: &RenderArgs, root: &Root, loaded: &Loaded) -> Result<Planned, Trou
     }
 }
 
-fn add(wanted: &mut Wanted, plan: &Plan) -> Result<(), Problem> {
-    let owner = Owner::new(&plan.namespace, &plan.name)?;
-    for object in render(plan).objects() {
-        wanted.add(&owner, &object.kind, &object.name, |text| yaml::write_document(text, &object.value))?;
+/// The texts of Plans, which are in the order of namespace and name.
+struct Rendered<'a> {
+    plans: &'a [Plan],
+    printer: Printer,
+}
+
+impl Texts for Rendered<'_> {
+    fn each(&mut self, database: &str, take: &mut TakeObject<'_>) -> Result<(), Problem> {
+        let wanted = database.split_once('/').unwrap_or_default();
+        let found = self.plans.binary_search_by(|plan| (plan.namespace.as_str(), plan.name.as_str()).cmp(&wanted));
+        let Some(plan) = found.ok().and_then(|index| self.plans.get(index)) else { return Ok(()) };
+        self.printer.print(&render(plan), |object| {
+            take(object.kind, object.name, [object.head, object.tail.map_or("", |tail| tail)])
+        })
     }
-    Ok(())
 }
 
 /// `--check`. A file that was edited by hand is a difference here and no reason to refuse: nothing is written.
-fn compare(root: &Root, actions: &tree::Actions, loaded: &Loaded, tell: &Tell) -> Exit {
-    let difference = match tree::difference(root, actions) {
+fn compare(root: &Root, actions: &Actions, loaded: &Loaded, texts: &mut Rendered<'_>, tell: &Tell) -> Exit {
+    let difference = match tree::difference(root, actions, texts) {
         Ok(difference) => difference,
         Err(problem) => return tell.problems(&Problems::from_iter([problem]), &loaded.sources),
     };

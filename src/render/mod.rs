@@ -16,15 +16,17 @@ mod metadata;
 mod monitoring;
 mod network;
 mod pod;
+mod printer;
 mod service;
 mod stateful_set;
 
 pub use credentials::{admin_secret_name, app_secret_name};
-pub use manifest_set::{ExternalSecret, ManifestSet, Object, PodMonitor};
+pub use manifest_set::{ExternalSecret, Files, ManifestSet, Object, PodMonitor, Scripts};
 pub use metadata::{
     COMPONENT_LABEL, DATABASE_LABEL, MANAGED_BY_LABEL, NAME_LABEL, RESTART_HASH_ANNOTATION, ROLE_LABEL, VERSION_LABEL,
     names_of,
 };
+pub use printer::{Printed, Printer};
 
 use crate::engine::{self, Engine, Facts};
 use crate::plan::Plan;
@@ -55,6 +57,7 @@ fn build(input: &Input<'_>) -> ManifestSet {
         secrets: credentials::build_secrets(input),
         external_secrets: credentials::build_external_secrets(input),
         config_maps: config_map::build_config_maps(input),
+        scripts: config_map::build_scripts(input),
         persistent_volume_claims: claim::build_persistent_volume_claims(input),
         services: service::build_services(input),
         network_policies: network::build_network_policies(input),

@@ -18,6 +18,7 @@ mod syntax;
 mod tag;
 mod text;
 mod tree;
+mod walk;
 mod write;
 
 #[cfg(test)]
@@ -25,4 +26,5 @@ mod tests;
 
 pub use node::{Entry, Key, Kind, Node, Step};
 pub use read::{Document, Limits, ReadError, ReadErrorKind, decode, read_stream};
-pub use write::{write_document, write_stream};
+pub use walk::{Unwritable, sort_keys};
+pub use write::{write_document, write_object, write_stream};

@@ -4,6 +4,7 @@ use std::fs;
 
 use similar::TextDiff;
 
+use super::contents::Texts;
 use super::layout::{KUSTOMIZATION, LOCK};
 use super::planner::Actions;
 use super::root::Root;
@@ -11,30 +12,24 @@ use crate::problem::{Code, FieldPath, Problem};
 
 /// The diff between the tree and what it would be, by path. Empty when nothing would change.
 ///
-/// Nothing of a Secret's file is shown: what somebody put into it by hand may be one, and this goes into build logs.
+/// `texts` gives what was planned. Nothing of a Secret's file is shown: what somebody put into it by hand may be one, and this goes into build logs.
 ///
 /// # Errors
 ///
 /// A file that cannot be read.
-pub fn difference(root: &Root, actions: &Actions) -> Result<String, Problem> {
+pub fn difference(root: &Root, actions: &Actions, texts: &mut dyn Texts) -> Result<String, Problem> {
     let mut parts: Vec<(String, String)> = Vec::new();
     for change in actions.changes() {
-        let names = change
-            .write
-            .iter()
-            .map(|(name, text)| (name, Some(text)))
-            .chain(change.remove.iter().map(|name| (name, None)));
-        for (name, new) in names {
+        let mut compare = |name: &str, new: Option<&str>| -> Result<(), Problem> {
             let path = format!("{}/{name}", change.folder);
             let old = if change.fresh { None } else { read(root, &path)? };
-            let text = file_difference(
-                &root.shown(&path),
-                old.as_deref(),
-                new.map(String::as_str),
-                name.starts_with("secret-"),
-            );
+            let secret = name.starts_with("secret-");
+            let text = file_difference(&root.shown(&path), old.as_deref(), new, secret);
             parts.push((path, text));
-        }
+            Ok(())
+        };
+        change.each_text(texts, &mut |name, text| compare(name, Some(&text.concat())))?;
+        change.remove.iter().try_for_each(|name| compare(name, None))?;
         if change.write.is_empty() && change.remove.is_empty() {
             let path = format!("{}/{LOCK}", change.folder);
             parts.push((

@@ -7,8 +7,8 @@ use std::path::Path;
 /// What changes a disk.
 pub(super) trait Disk {
     fn create_dir(&mut self, path: &Path) -> io::Result<()>;
-    /// Makes a file that was not there.
-    fn create(&mut self, path: &Path, bytes: &[u8]) -> io::Result<()>;
+    /// Makes a file that was not there, of these parts.
+    fn create(&mut self, path: &Path, parts: &[&str]) -> io::Result<()>;
     /// Replaces `to` in one step. A link at `to` is replaced, not followed.
     fn rename(&mut self, from: &Path, to: &Path) -> io::Result<()>;
     fn remove_file(&mut self, path: &Path) -> io::Result<()>;
@@ -29,7 +29,7 @@ impl Disk for Machine {
         fs::create_dir(path)
     }
 
-    fn create(&mut self, path: &Path, bytes: &[u8]) -> io::Result<()> {
+    fn create(&mut self, path: &Path, parts: &[&str]) -> io::Result<()> {
         let mut options = OpenOptions::new();
         options.write(true).create_new(true);
         #[cfg(unix)]
@@ -38,7 +38,8 @@ impl Disk for Machine {
             use std::os::unix::fs::OpenOptionsExt as _;
             options.mode(0o644);
         }
-        options.open(path)?.write_all(bytes)
+        let mut file = options.open(path)?;
+        parts.iter().filter(|part| !part.is_empty()).try_for_each(|part| file.write_all(part.as_bytes()))
     }
 
     fn rename(&mut self, from: &Path, to: &Path) -> io::Result<()> {

@@ -49,11 +49,11 @@ impl Owner {
     pub fn folder(&self) -> String {
         format!("{}/{}", self.namespace, self.name)
     }
+}
 
-    /// First line of each of its files. It holds no path, version or time, so that none of them changes a file.
-    pub(super) fn header(&self) -> String {
-        format!("# Database {}/{}: rendered by dbrender, edit the Database instead\n", self.namespace, self.name)
-    }
+/// First line of each file of a Database. It holds no path, version or time, so that none of them changes a file.
+pub(super) fn header(database: &str) -> String {
+    format!("# Database {database}: rendered by dbrender, edit the Database instead\n")
 }
 
 /// `<kind>-<name>.yaml`, the kind in lower case. The kind in front keeps names such as `aux` usable on every system.

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::contents::{File, Wanted};
+use super::contents::{File, TakeFile, Texts, Wanted, each_file};
 use super::kustomization;
 use super::layout::{KUSTOMIZATION, LOCK};
 use super::lock::{Broken, Lock};
@@ -25,6 +25,15 @@ pub struct Options {
     pub force: BTreeSet<String>,
 }
 
+/// What a file shall hold.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Content {
+    /// What the Database's object gives.
+    Rendered,
+    /// This text.
+    Text(String),
+}
+
 /// What shall be done to one folder.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Change {
@@ -33,12 +42,45 @@ pub(super) struct Change {
     /// Whether the folder does not exist, so that it can appear as a whole.
     pub(super) fresh: bool,
     /// Contents by file name.
-    pub(super) write: BTreeMap<String, String>,
+    pub(super) write: BTreeMap<String, Content>,
     pub(super) remove: BTreeSet<String>,
     /// Lock while the files are being replaced: it knows what they held and what they will hold.
     pub(super) interim: Option<String>,
     /// Lock afterwards. `None`: no file of ours is left, and the lock goes.
     pub(super) lock: Option<String>,
+}
+
+impl Change {
+    /// Gives each file that shall be written to `take`: its name and the parts of its text.
+    ///
+    /// # Errors
+    ///
+    /// The first error of `take`; a file that `texts` does not give although it was planned.
+    pub(super) fn each_text(&self, texts: &mut dyn Texts, take: &mut TakeFile<'_>) -> Result<(), Problem> {
+        let mut rendered = 0;
+        for (name, content) in &self.write {
+            match content {
+                Content::Text(text) => take(name, &[text])?,
+                Content::Rendered => rendered += 1,
+            }
+        }
+        if rendered == 0 {
+            return Ok(());
+        }
+        each_file(texts, &self.folder, &mut |name, parts| {
+            if self.write.get(name) != Some(&Content::Rendered) {
+                return Ok(());
+            }
+            rendered -= 1;
+            take(name, parts)
+        })?;
+        if rendered == 0 {
+            return Ok(());
+        }
+        // The lock that has been planned would name files that are not there.
+        let message = format!("{}: {rendered} files were planned and are not rendered", self.folder);
+        Err(Problem::new(Code::Unwritable, FieldPath::root(), message))
+    }
 }
 
 /// What shall be done to the tree.
@@ -182,7 +224,7 @@ impl Planner<'_> {
             if let Some(entry) = lock.0.get(&name) {
                 entry.digests.iter().for_each(|digest| interim.list(&name, *digest));
             }
-            change.write.insert(name, file.text);
+            change.write.insert(name, Content::Rendered);
         }
         let lock_is_right = matches!(&existing.listing, Listing::Is(lock) if *lock == last);
         if lock_is_right && change.write.is_empty() && change.remove.is_empty() {
@@ -320,7 +362,7 @@ impl Planner<'_> {
                     return;
                 }
                 if !same {
-                    change.write.insert(KUSTOMIZATION.to_owned(), text);
+                    change.write.insert(KUSTOMIZATION.to_owned(), Content::Text(text));
                 }
                 change.interim = (!lock_is_right).then(|| last.text());
                 change.lock = Some(last.text());

@@ -5,7 +5,7 @@ use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::Path;
 
-use super::contents::{Digest, File, Wanted};
+use super::contents::{Digest, Wanted};
 use super::kustomization;
 use super::layout::{KUSTOMIZATION, LOCK, TEMPORARY, is_segment};
 use super::lock::{Broken, Lock, has_conflict};
@@ -141,7 +141,7 @@ impl Survey<'_> {
             let found = match kind {
                 Kind::File => self.read(&path).map(|bytes| {
                     namespace.kustomization_is_ours = self.is_ours(name, &bytes);
-                    digests(&bytes, None)
+                    digests(&bytes)
                 }),
                 other => Some(other.found()),
             };
@@ -192,7 +192,10 @@ impl Survey<'_> {
                     continue;
                 }
                 let found = match kind {
-                    Kind::File => self.read(&format!("{path}/{name}")).map(|bytes| digests(&bytes, file)),
+                    Kind::File => match file.filter(|file| file.stands) {
+                        Some(file) => Some(Found::File { digests: vec![file.digest], conflict: false }),
+                        None => self.read(&format!("{path}/{name}")).map(|bytes| digests(&bytes)),
+                    },
                     other => Some(other.found()),
                 };
                 folder.files.extend(found.map(|found| (name, found)));
@@ -237,10 +240,7 @@ impl Survey<'_> {
     }
 }
 
-fn digests(bytes: &[u8], wanted: Option<&File>) -> Found {
-    if let Some(file) = wanted.filter(|file| file.text.as_bytes() == bytes) {
-        return Found::File { digests: vec![file.digest], conflict: false };
-    }
+fn digests(bytes: &[u8]) -> Found {
     let mut digests = vec![Digest::of(bytes)];
     if bytes.contains(&b'\r') {
         let mut text = Vec::with_capacity(bytes.len());

@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
+use super::contents::Texts;
 use super::disk::{Disk, Machine};
 use super::layout::{LOCK, TEMPORARY};
 use super::planner::{Actions, Change};
@@ -23,18 +24,23 @@ pub struct Done {
     pub removed: Vec<String>,
 }
 
-/// Changes the tree.
+/// Changes the tree. `texts` gives what was planned.
 ///
 /// # Errors
 ///
 /// The first operation that failed. Every file is whole then, old or new, and the next run goes on from there.
-pub fn write(root: &Root, actions: &Actions) -> Result<Done, Problem> {
-    write_with(&mut Machine, root.path(), actions)
+pub fn write(root: &Root, actions: &Actions, texts: &mut dyn Texts) -> Result<Done, Problem> {
+    write_with(&mut Machine, root.path(), actions, texts)
 }
 
 /// The same on any disk.
-pub(super) fn write_with(disk: &mut dyn Disk, root: &Path, actions: &Actions) -> Result<Done, Problem> {
-    Writer { root, disk, count: 0, waste: Vec::new() }.run(actions)
+pub(super) fn write_with(
+    disk: &mut dyn Disk,
+    root: &Path,
+    actions: &Actions,
+    texts: &mut dyn Texts,
+) -> Result<Done, Problem> {
+    Writer { root, disk, count: 0, waste: Vec::new() }.run(actions, texts)
 }
 
 /// What stands ready under a temporary name.
@@ -61,12 +67,12 @@ struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    fn run(mut self, actions: &Actions) -> Result<Done, Problem> {
+    fn run(mut self, actions: &Actions, texts: &mut dyn Texts) -> Result<Done, Problem> {
         self.clean(&actions.leftovers)?;
         if actions.is_empty() {
             return Ok(Done::default());
         }
-        let staged = self.stage_all(actions);
+        let staged = self.stage_all(actions, texts);
         let result = staged.and_then(|stages| self.put_in_place(actions, stages));
         if result.is_err() {
             // As far as it goes: what cannot be taken away now is taken away by the next run.
@@ -94,11 +100,11 @@ impl Writer<'_> {
         Ok(())
     }
 
-    fn stage_all(&mut self, actions: &Actions) -> Result<Vec<Stage>, Problem> {
-        actions.changes().map(|change| self.stage(change)).collect()
+    fn stage_all(&mut self, actions: &Actions, texts: &mut dyn Texts) -> Result<Vec<Stage>, Problem> {
+        actions.changes().map(|change| self.stage(change, texts)).collect()
     }
 
-    fn stage(&mut self, change: &Change) -> Result<Stage, Problem> {
+    fn stage(&mut self, change: &Change, texts: &mut dyn Texts) -> Result<Stage, Problem> {
         let target = self.root.join(&change.folder);
         let mut stage = Stage::default();
         if change.fresh {
@@ -107,11 +113,9 @@ impl Writer<'_> {
             let temporary = self.temporary(&namespace);
             self.disk.create_dir(&temporary).map_err(|e| cannot("make the folder", &temporary, &e))?;
             self.waste.push(temporary.clone());
-            for (name, text) in &change.write {
-                self.create(&temporary.join(name), text)?;
-            }
+            change.each_text(texts, &mut |name, parts| self.create(&temporary.join(name), parts))?;
             if let Some(lock) = &change.lock {
-                self.create(&temporary.join(LOCK), lock)?;
+                self.create(&temporary.join(LOCK), &[lock])?;
             }
             stage.folder = Some(Staged { temporary, target });
             return Ok(stage);
@@ -119,16 +123,17 @@ impl Writer<'_> {
         if !change.write.is_empty() || change.lock.is_some() {
             self.folder_if_absent(&target)?;
         }
-        let mut ready = |name: &str, text: &str| {
+        let mut ready = |name: &str, parts: &[&str]| {
             let staged = Staged { temporary: self.temporary(&target), target: target.join(name) };
-            self.create(&staged.temporary, text).map(|()| staged)
+            self.create(&staged.temporary, parts).map(|()| staged)
         };
-        stage.interim = change.interim.as_deref().map(|text| ready(LOCK, text)).transpose()?;
-        for (name, text) in &change.write {
-            stage.files.push(ready(name, text)?);
-        }
+        stage.interim = change.interim.as_deref().map(|text| ready(LOCK, &[text])).transpose()?;
+        change.each_text(texts, &mut |name, parts| {
+            stage.files.push(ready(name, parts)?);
+            Ok(())
+        })?;
         let last = change.lock.as_deref().filter(|text| change.interim.as_deref() != Some(*text));
-        stage.lock = last.map(|text| ready(LOCK, text)).transpose()?;
+        stage.lock = last.map(|text| ready(LOCK, &[text])).transpose()?;
         Ok(stage)
     }
 
@@ -182,9 +187,9 @@ impl Writer<'_> {
         folder.join(format!("{TEMPORARY}{}-{}", std::process::id(), self.count))
     }
 
-    fn create(&mut self, path: &Path, text: &str) -> Result<(), Problem> {
+    fn create(&mut self, path: &Path, parts: &[&str]) -> Result<(), Problem> {
         self.waste.push(path.to_owned());
-        self.disk.create(path, text.as_bytes()).map_err(|e| cannot("write", path, &e))
+        self.disk.create(path, parts).map_err(|e| cannot("write", path, &e))
     }
 
     fn rename(&mut self, staged: &Staged) -> Result<(), Problem> {

@@ -1,7 +1,9 @@
+use std::collections::BTreeMap;
+
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::super::{Limits, read_stream, write_document, write_stream};
+use super::super::{Limits, read_stream, sort_keys, write_document, write_object, write_stream};
 use super::{any_value, read, strings};
 
 fn write(value: &Value) -> String {
@@ -257,6 +259,17 @@ proptest! {
         }
     }
 
+    /// JSON is printed in the order of the YAML.
+    #[test]
+    fn sorted_keys_are_in_the_order_of_the_text(value in any_value()) {
+        for document in read_stream(&write(&value), &Limits::default()).0 {
+            let read = document.root.to_json();
+            let mut sorted = reversed(&read);
+            sort_keys(&mut sorted);
+            prop_assert_eq!(sorted.to_string(), read.to_string());
+        }
+    }
+
     #[test]
     fn a_line_ends_in_a_blank_only_inside_a_block(value in any_value()) {
         for line in write(&value).lines() {
@@ -264,6 +277,62 @@ proptest! {
             prop_assert!(!line.ends_with(": ") && !line.ends_with("- "), "{:?}", line);
         }
     }
+}
+
+/// Types go into the text without a Value in between, whatever the order of their fields.
+#[test]
+fn what_serialises_is_written_as_its_value() {
+    #[derive(serde::Serialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Object {
+        spec: Spec,
+        metadata: BTreeMap<&'static str, &'static str>,
+        kind: Kind,
+    }
+    #[derive(serde::Serialize)]
+    enum Kind {
+        Database,
+        Of(u8),
+    }
+    #[derive(serde::Serialize)]
+    struct Spec {
+        z: Option<(i8, f32)>,
+        a: (),
+        by_number: BTreeMap<u16, char>,
+        items: Vec<Item>,
+        empty: Vec<Item>,
+        kind: Kind,
+    }
+    #[derive(serde::Serialize)]
+    struct Item {
+        args: [&'static str; 2],
+        name: &'static str,
+    }
+    let object = Object {
+        spec: Spec {
+            z: Some((-1, 1.5)),
+            a: (),
+            by_number: BTreeMap::from([(16, 'y'), (9, 'x')]),
+            items: vec![Item { args: ["a\nb\n", ""], name: "first" }, Item { args: ["--x", "on"], name: "second" }],
+            empty: Vec::new(),
+            kind: Kind::Of(1),
+        },
+        metadata: BTreeMap::from([("name", "x")]),
+        kind: Kind::Database,
+    };
+    let mut written = String::new();
+    write_object(&mut written, &object).unwrap();
+    assert_eq!(written, write(&serde_json::to_value(&object).unwrap()));
+    assert!(written.starts_with("kind: Database\nmetadata:\n  name: x\nspec:\n  a: null\n"), "{written}");
+}
+
+#[test]
+fn what_yaml_cannot_hold_is_refused() {
+    let refused = |object: &dyn Fn(&mut String) -> Result<(), crate::yaml::Unwritable>| {
+        object(&mut String::new()).unwrap_err().to_string()
+    };
+    assert_eq!(refused(&|out| write_object(out, &[f64::NAN])), "the number NaN");
+    assert_eq!(refused(&|out| write_object(out, &BTreeMap::from([([1], 1)]))), "a key that is no text");
 }
 
 fn reversed(value: &Value) -> Value {

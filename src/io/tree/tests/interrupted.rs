@@ -38,13 +38,14 @@ impl Disk for Stops {
         Machine.create_dir(path)
     }
 
-    fn create(&mut self, path: &Path, bytes: &[u8]) -> io::Result<()> {
+    fn create(&mut self, path: &Path, parts: &[&str]) -> io::Result<()> {
         if let Err(error) = self.step() {
             // Half of it got through, unless the machine has been off for a while.
-            let _ = Machine.create(path, &bytes[..bytes.len() / 2]);
+            let text = parts.concat();
+            let _ = Machine.create(path, &[&text[..text.len() / 2]]);
             return Err(error);
         }
-        Machine.create(path, bytes)
+        Machine.create(path, parts)
     }
 
     fn rename(&mut self, from: &Path, to: &Path) -> io::Result<()> {
@@ -138,14 +139,14 @@ fn a_full_disk_leaves_the_old_tree_as_it_was() {
         fn create_dir(&mut self, path: &Path) -> io::Result<()> {
             Machine.create_dir(path)
         }
-        fn create(&mut self, path: &Path, bytes: &[u8]) -> io::Result<()> {
+        fn create(&mut self, path: &Path, parts: &[&str]) -> io::Result<()> {
             let room = self.0.get_mut();
             if *room == 0 {
-                Machine.create(path, &bytes[..1])?;
+                Machine.create(path, &["#"])?;
                 return Err(io::Error::from(io::ErrorKind::StorageFull));
             }
             *room -= 1;
-            Machine.create(path, bytes)
+            Machine.create(path, parts)
         }
         fn rename(&mut self, from: &Path, to: &Path) -> io::Result<()> {
             Machine.rename(from, to)

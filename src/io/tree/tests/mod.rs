@@ -10,7 +10,7 @@ use std::path::Path;
 use super::disk::{Disk, Machine};
 use super::layout::{KUSTOMIZATION, LOCK};
 use super::write::write_with;
-use super::{Digest, Done, Options, Owner, Planned, Root, Wanted, plan, survey};
+use super::{Digest, Done, Options, Owner, Planned, Root, TakeObject, Texts, Wanted, plan, survey};
 use crate::problem::{Code, Problem, Severity};
 
 /// A tree as a test writes it down: folder, then the names and texts of its Services.
@@ -22,14 +22,20 @@ fn folder() -> tempfile::TempDir {
     if memory.is_dir() { tempfile::tempdir_in(memory).unwrap() } else { tempfile::tempdir().unwrap() }
 }
 
-fn wanted(tree: Tree<'_>) -> Wanted {
+impl Texts for Tree<'_> {
+    fn each(&mut self, database: &str, take: &mut TakeObject<'_>) -> Result<(), Problem> {
+        let files = self.iter().filter(|(folder, _)| *folder == database).flat_map(|(_, files)| *files);
+        // Cut anywhere, in different places of different texts.
+        files.into_iter().try_for_each(|(name, text)| take("Service", name, text.split_at(text.len() / 3).into()))
+    }
+}
+
+fn wanted(dir: &Path, mut tree: Tree<'_>) -> Wanted {
+    let root = Root::to_read(dir).unwrap();
     let mut wanted = Wanted::new(None);
-    for (folder, files) in tree {
+    for (folder, _) in tree {
         let (namespace, name) = folder.split_once('/').unwrap();
-        let owner = Owner::new(namespace, name).unwrap();
-        for (name, text) in *files {
-            wanted.add(&owner, "Service", name, |out| out.push_str(text)).unwrap();
-        }
+        wanted.add(&root, &Owner::new(namespace, name).unwrap(), &mut tree).unwrap();
     }
     wanted
 }
@@ -42,12 +48,12 @@ fn planned(dir: &Path, wanted: Wanted, options: &Options) -> (Root, Planned) {
     (root, planned)
 }
 
-fn run_on(disk: &mut dyn Disk, dir: &Path, tree: Tree<'_>, options: &Options) -> Result<Done, Vec<(Code, String)>> {
-    let (root, planned) = planned(dir, wanted(tree), options);
+fn run_on(disk: &mut dyn Disk, dir: &Path, mut tree: Tree<'_>, options: &Options) -> Result<Done, Vec<(Code, String)>> {
+    let (root, planned) = planned(dir, wanted(dir, tree), options);
     if planned.problems.has_errors() {
         return Err(codes(planned.problems.into_iter().filter(|p| p.severity == Severity::Error)));
     }
-    write_with(disk, root.path(), &planned.actions).map_err(|problem| codes([problem]))
+    write_with(disk, root.path(), &planned.actions, &mut tree).map_err(|problem| codes([problem]))
 }
 
 fn run(dir: &Path, tree: Tree<'_>, options: &Options) -> Result<Done, Vec<(Code, String)>> {
@@ -61,8 +67,8 @@ impl Disk for Unsynced {
     fn create_dir(&mut self, path: &Path) -> io::Result<()> {
         Machine.create_dir(path)
     }
-    fn create(&mut self, path: &Path, bytes: &[u8]) -> io::Result<()> {
-        Machine.create(path, bytes)
+    fn create(&mut self, path: &Path, parts: &[&str]) -> io::Result<()> {
+        Machine.create(path, parts)
     }
     fn rename(&mut self, from: &Path, to: &Path) -> io::Result<()> {
         Machine.rename(from, to)
@@ -262,7 +268,7 @@ fn force_takes_the_named_file_only() {
     run(dir.path(), ONE, &force(&names)).unwrap();
     assert_eq!(contents(dir.path()), fresh(ONE, &Options::default()));
 
-    let (_root, planned) = planned(dir.path(), wanted(ONE), &force(&["demo/shop/x.yaml", names[0]]));
+    let (_root, planned) = planned(dir.path(), wanted(dir.path(), ONE), &force(&["demo/shop/x.yaml", names[0]]));
     assert_eq!(planned.unused_force, BTreeSet::from(["demo/shop/x.yaml".to_owned()]));
 }
 
@@ -310,7 +316,7 @@ fn absent_databases_stay_until_pruned_and_the_last_needs_a_word_more() {
     fs::write(dir.path().join("demo/store/notes.txt"), "mine").unwrap();
     let shop: Tree<'_> = &TWO[..1];
 
-    let (root, left) = planned(dir.path(), wanted(shop), &Options::default());
+    let (root, left) = planned(dir.path(), wanted(dir.path(), shop), &Options::default());
     assert_eq!(
         left.problems.iter().map(|p| (p.code, p.subject.as_deref())).collect::<Vec<_>>(),
         [(Code::LeftBehind, Some("demo/store"))]
@@ -341,7 +347,7 @@ fn an_empty_namespace_goes_with_its_last_database() {
 fn what_a_selector_leaves_out_is_not_absent() {
     let dir = folder();
     run(dir.path(), TWO, &Options::default()).unwrap();
-    let mut some = wanted(&TWO[..1]);
+    let mut some = wanted(dir.path(), &TWO[..1]);
     some.leave(&Owner::new("demo", "store").unwrap());
     let (_root, planned) = planned(dir.path(), some, &prune());
     assert!(planned.problems.is_empty() && planned.actions.is_empty());
@@ -351,13 +357,27 @@ fn what_a_selector_leaves_out_is_not_absent() {
 fn a_run_for_one_namespace_leaves_the_others_alone() {
     let dir = folder();
     run(dir.path(), &[("demo/shop", &[("shop", "a")]), ("live/shop", &[("shop", "a")])], &Options::default()).unwrap();
-    let mut demo = Wanted::new(Some("demo"));
-    demo.add(&Owner::new("demo", "new").unwrap(), "Service", "new", |out| out.push('b')).unwrap();
+    let mut tree: Tree<'_> = &[("demo/new", &[("new", "b")])];
+    let mut demo = wanted(dir.path(), tree);
+    demo.scope = Some("demo".to_owned());
     let (root, planned) = planned(dir.path(), demo, &prune());
     assert!(planned.problems.is_empty());
-    write_with(&mut Unsynced, root.path(), &planned.actions).unwrap();
+    write_with(&mut Unsynced, root.path(), &planned.actions, &mut tree).unwrap();
     let names: Vec<String> = contents(dir.path()).into_keys().filter(|name| name.ends_with("yaml")).collect();
     assert_eq!(names, ["demo/new/service-new.yaml", "live/shop/service-shop.yaml"]);
+}
+
+/// Files are made again when they are written. One that does not come would be in the lock and not in the tree.
+#[test]
+fn what_does_not_come_a_second_time_stops_the_run() {
+    let dir = folder();
+    run(dir.path(), ONE, &Options::default()).unwrap();
+    let before = contents(dir.path());
+    let (root, planned) = planned(dir.path(), wanted(dir.path(), TWO), &Options::default());
+    let mut others: Tree<'_> = &[("demo/shop", &[("shop", "a: 2\n")]), ("demo/store", &[("store", "x\n")])];
+    let problem = write_with(&mut Unsynced, root.path(), &planned.actions, &mut others).unwrap_err();
+    assert_eq!((problem.code, problem.message.contains("demo/shop: 1 files")), (Code::Unwritable, true));
+    assert_eq!(contents(dir.path()), before);
 }
 
 #[test]
