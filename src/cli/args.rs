@@ -92,7 +92,8 @@ pub(super) struct InputFlags {
     /// Environment of the platform file.
     #[arg(long, value_name = "NAME")]
     pub(super) env: Option<String>,
-    /// Kubernetes that the manifests are for, 1.34 or newer. All of them get the same manifests today.
+    /// Kubernetes that the manifests are for, 1.34 or newer. Every one of them gets the same manifests; `diff` compares
+    /// with the defaults of this one instead of the server's.
     #[arg(long, value_name = "MINOR", value_parser = kubernetes_version)]
     pub(super) kubernetes_version: Option<u16>,
 }

@@ -24,16 +24,22 @@ pub(super) struct CrdArgs {
 }
 
 pub(super) fn run(args: &CrdArgs, tell: &Tell) -> Exit {
-    let crd = api::crd();
-    let text = match args.output {
+    print_text(&object(api::crd(), args.output), tell)
+}
+
+/// An object as text. Its keys come in the same order in both forms.
+pub(super) fn object(mut value: Value, format: ObjectFormat) -> String {
+    match format {
         ObjectFormat::Yaml => {
             let mut text = String::new();
-            yaml::write_document(&mut text, &crd);
+            yaml::write_document(&mut text, &value);
             text
         }
-        ObjectFormat::Json => pretty(&crd),
-    };
-    print_text(&text, tell)
+        ObjectFormat::Json => {
+            yaml::sort_keys(&mut value);
+            pretty(&value)
+        }
+    }
 }
 
 /// JSON for people, with a line feed at its end.

@@ -4,12 +4,11 @@ use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 
 use super::args::{HELP, ObjectFormat};
-use super::crd::pretty;
+use super::crd::object;
 use super::exit::Exit;
 use super::output::print_text;
 use super::tell::Tell;
 use crate::diff::{KINDS, STORAGE_CLASS};
-use crate::yaml;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -41,16 +40,7 @@ enum Whose {
 
 pub(super) fn run(args: &RbacArgs, tell: &Tell) -> Exit {
     let Whose::Viewer = args.whose;
-    let role = viewer(!args.no_secret_read);
-    let text = match args.output {
-        ObjectFormat::Yaml => {
-            let mut text = String::new();
-            yaml::write_document(&mut text, &role);
-            text
-        }
-        ObjectFormat::Json => pretty(&role),
-    };
-    print_text(&text, tell)
+    print_text(&object(viewer(!args.no_secret_read), args.output), tell)
 }
 
 /// The role of `dbrender diff`: made of the list of kinds that it reads, so that it can be neither too small nor too

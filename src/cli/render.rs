@@ -17,6 +17,7 @@ use crate::io::tree::{self, Actions, Options, Owner, Planned, Root, TakeObject, 
 use crate::plan::Plan;
 use crate::problem::{Problem, Problems};
 use crate::render::{Printer, render};
+use crate::yaml;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -122,7 +123,10 @@ struct Items<'a>(&'a [Plan]);
 
 impl Serialize for Items<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(self.0.iter().flat_map(|plan| render(plan).objects()).map(|object| object.value))
+        serializer.collect_seq(self.0.iter().flat_map(|plan| render(plan).objects()).map(|mut object| {
+            yaml::sort_keys(&mut object.value);
+            object.value
+        }))
     }
 }
 
