@@ -115,6 +115,10 @@ pub struct Intervals {
 
 const DAY: i64 = 86_400;
 
+/// Longest schedule, in bytes. All values of all fields take less than 500; etcd stores no object of more than a megabyte
+/// and a half.
+const LONGEST: usize = 4_096;
+
 impl Schedule {
     /// Reads a schedule of five fields, or one of `@hourly`, `@daily`, `@midnight`, `@weekly`, `@monthly`, `@yearly`,
     /// `@annually`, `@every DURATION`.
@@ -133,6 +137,10 @@ impl Schedule {
         }
         if text.is_empty() {
             return Err(whole("the schedule is empty", None));
+        }
+        if text.len() > LONGEST {
+            let message = format!("the schedule has {} characters, and the CronJob could not be stored", text.len());
+            return Err(whole(&message, Some("name each value once")));
         }
         if text.starts_with('@') {
             return descriptor(text);
@@ -518,6 +526,14 @@ mod tests {
         ] {
             assert!(parse(text).is_ok(), "{text}: {:?}", parse(text));
         }
+    }
+
+    /// Kubernetes reads it, and etcd does not take the object.
+    #[test]
+    fn a_schedule_of_megabytes_is_refused() {
+        assert!(parse(&format!("{}1 * * * *", "1,".repeat(2_000))).is_ok());
+        let refused = parse(&format!("{}1 * * * *", "1,".repeat(2_100))).unwrap_err();
+        assert!(refused.contains("4209 characters"), "{refused}");
     }
 
     #[test]

@@ -85,7 +85,7 @@ impl Problem {
             subject: None,
             path,
             on_key: false,
-            message: message.into(),
+            message: short(message.into()),
             hint: code.hint().to_owned(),
             place: None,
             related: Vec::new(),
@@ -95,7 +95,7 @@ impl Problem {
     /// The same problem with a hint for just this case.
     #[must_use]
     pub fn with_hint(mut self, hint: impl Into<String>) -> Problem {
-        self.hint = hint.into();
+        self.hint = short(hint.into());
         self
     }
 
@@ -119,6 +119,19 @@ impl Problem {
         self.related.push(Related { place, label: label.into() });
         self
     }
+}
+
+/// Most bytes of a message or hint. Both may repeat what stands in a file, which may be megabytes.
+const LONGEST: usize = 2_000;
+
+/// A text without its middle, where it is longer than anybody reads.
+fn short(text: String) -> String {
+    if text.len() <= LONGEST {
+        return text;
+    }
+    let start = &text[..text.floor_char_boundary(LONGEST / 2)];
+    let end = &text[text.ceil_char_boundary(text.len() - LONGEST / 4)..];
+    format!("{start} … {end}")
 }
 
 /// All problems of a run, in the order in which they were found.
@@ -206,5 +219,26 @@ impl<'a> IntoIterator for &'a Problems {
 
     fn into_iter(self) -> Self::IntoIter {
         self.0.iter()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Code, FieldPath, Problem};
+
+    /// A name of megabytes would be printed, kept and copied as such.
+    #[test]
+    fn a_message_that_repeats_megabytes_is_cut_in_its_middle() {
+        let name = "한".repeat(1 << 20);
+        let problem = Problem::new(Code::InvalidName, FieldPath::root(), format!("the name {name} is too long"));
+        let problem = problem.with_hint(format!("leave out {name}, all of it"));
+        for (text, start, end) in
+            [(problem.message, "the name 한", "is too long"), (problem.hint, "leave", "all of it")]
+        {
+            assert!(text.len() < 2_000, "{}", text.len());
+            assert!(text.starts_with(start) && text.ends_with(end) && text.contains("한 … 한"), "{text}");
+        }
+        let exact = "x".repeat(2_000);
+        assert_eq!(Problem::new(Code::InvalidName, FieldPath::root(), exact.as_str()).message, exact);
     }
 }
