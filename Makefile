@@ -44,7 +44,7 @@ lint: ## format, clippy, documentation, and the library without its features
 	done
 
 .PHONY: test-more
-test-more: ## what takes longer or needs more: each failure of the scripts, dependencies and licences
+test-more: ## what takes longer or needs more: a minute of any bytes, each failure of the scripts, dependencies and licences
 	.ci/tiers more
 	if cargo deny --version >/dev/null 2>&1; then
 	  cargo deny --locked check
