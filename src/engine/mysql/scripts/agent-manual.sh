@@ -9,7 +9,8 @@ last=$volume/last-primary   # "ORDINAL": whom this member last knew as primary; 
 cloning=$volume/cloning
 
 # What a member says of itself: writable (1 or 0), term, transactions, purged, ordinal that it reads as primary, or -; one line.
-state_sql="SELECT CONCAT_WS('|', NOT @@super_read_only, @@GLOBAL.report_host,
+# Not super_read_only: a member that is being copied to has to be without that one.
+state_sql="SELECT CONCAT_WS('|', NOT @@read_only, @@GLOBAL.report_host,
   REPLACE(@@GLOBAL.gtid_executed, '\n', ''), REPLACE(@@GLOBAL.gtid_purged, '\n', ''), @@GLOBAL.init_replica)"
 
 last_primary() { local o=''; [ -r "$last" ] && read -r o < "$last"; echo "$o"; }
@@ -22,7 +23,9 @@ look() {
 }
 # term: the highest that this member has.
 term() {
-  [ "$(here <<< "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = 'dbrender' AND table_name = 'terms'")" = 1 ] || { echo 0; return; }
+  local there
+  there=$(here <<< "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = 'dbrender' AND table_name = 'terms'") || return
+  [ "$there" = 1 ] || { echo 0; return; }
   here <<< 'SELECT IFNULL(MAX(term), 0) FROM dbrender.terms'
 }
 
@@ -51,7 +54,7 @@ SQL
 }
 
 # close_for_writes: nobody writes from here on. It waits for commits that are on their way.
-close_for_writes() { here_timeout=60 here <<< 'SET GLOBAL super_read_only = ON'; }
+close_for_writes() { here_timeout=60 here <<< 'SET GLOBAL super_read_only = ON'; }   # and read_only with it
 
 # synchronous: whether a commit waits for one standby. In the running server, because it is no reason to restart.
 synchronous=''
@@ -83,10 +86,11 @@ turn() {
 
 watched=0
 lead() {
-  local o answer
+  local o answer now followers
   tell_role primary
   saw_primary "$me"
-  report "Primary, of term $(term); standbys that follow: $(here <<< "SELECT IFNULL(GROUP_CONCAT(host ORDER BY host), 'none') FROM information_schema.processlist WHERE command = 'Binlog Dump GTID'")."
+  now=$(term) && followers=$(here <<< "SELECT IFNULL(GROUP_CONCAT(SUBSTRING_INDEX(host, ':', 1) ORDER BY host), 'none') FROM performance_schema.processlist WHERE command = 'Binlog Dump GTID'") || return
+  report "Primary, of term $now; standbys that follow: $followers."
   on_primary
   [ "$SECONDS" -ge "$watched" ] || return 0
   watched=$((SECONDS + 30))
@@ -187,7 +191,9 @@ consider_leading() {
   fi
   if [ "$former" != "$me" ] && [[ "$silent$unborn " == *" $(member_name "$former") "* || -z "$former" ]]; then
     settled=0
-    report "Waiting: ${former:+$(member_name "$former")}${former:-an unknown member} was the last primary and does not answer, so it may have transactions that this member lacks. To lose them, set force-primary to $me/$(term)."
+    o='an unknown member'
+    [ -z "$former" ] || o=$(member_name "$former")
+    report "Waiting: $o was the last primary and does not answer, so it may have transactions that this member lacks. To lose them, set force-primary to $me/$(term)."
     return
   fi
   if [ "$former" = "$me" ] && [ -n "$silent" ] && [ $((SECONDS - waiting_since)) -lt "${SETTLE:-10}" ]; then
@@ -203,7 +209,7 @@ consider_leading() {
 
 # follow ORDINAL GTIDS: replicate from that member.
 follow() {
-  local answer writable gtids purged errant secret source io sql error
+  local answer writable gtids purged errant gap secret source io sql error
   waiting_since=''
   read -r source io sql < <(here << 'SQL'
 SELECT IFNULL((SELECT REGEXP_SUBSTR(SUBSTRING_INDEX(host, '.', 1), '[0-9]+$') FROM performance_schema.replication_connection_configuration WHERE channel_name = ''), '-'),
@@ -231,7 +237,9 @@ SQL
     return
   fi
   secret=$(secret_of replication-password) || { report "$complaint"; return; }
-  if [ -n "$(less "$purged" "$2")" ]; then
+  gap=$(less "$purged" "$2")
+  [ "$gap" != unknown ] || return
+  if [ -n "$gap" ]; then
     report "$(member_name "$1") no longer has the log from this member's last transaction on: this member is copied anew."
     put "$cloning" "$1"
     here_timeout=86400 here << SQL || [ "$(what_it_said)" = '' ] || say "The copy: $(what_it_said)"

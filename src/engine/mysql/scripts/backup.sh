@@ -151,8 +151,11 @@ dump_users() {
   local user host
   : > "$WORK/users.sql"
   ask <<< "SELECT user, host FROM mysql.user WHERE user NOT IN ($(own_users)) ORDER BY user, host" > "$WORK/users" || fail_said "Could not list the users"
+  # All users before any right: a role is a user, and a right names it.
   while IFS=$'\t' read -r user host; do
-    printf 'CREATE USER IF NOT EXISTS %s@%s ACCOUNT LOCK;\n' "$(text "$user")" "$(text "$host")" >> "$WORK/users.sql"
+    printf 'CREATE USER IF NOT EXISTS %s@%s ACCOUNT LOCK;\n' "$(text "$user")" "$(text "$host")"
+  done < "$WORK/users" >> "$WORK/users.sql"
+  while IFS=$'\t' read -r user host; do
     ask --raw <<< "SHOW GRANTS FOR $(text "$user")@$(text "$host")" | sed 's/$/;/' >> "$WORK/users.sql" || fail_said "Could not read what $user may do"
   done < "$WORK/users"
   echo '-- Users completed' >> "$WORK/users.sql"

@@ -50,5 +50,5 @@ text() {
 
 # subset GTIDS GTIDS: the second set has all of the first.
 subset() { [ "$(here <<< "SELECT GTID_SUBSET('$1', '$2')")" = 1 ]; }
-# less GTIDS GTIDS: what the first has and the second has not.
-less() { here <<< "SELECT REPLACE(GTID_SUBTRACT('$1', '$2'), '\n', '')"; }
+# less GTIDS GTIDS: what the first has and the second has not; `unknown` when the server does not answer, which is not nothing.
+less() { here <<< "SELECT REPLACE(GTID_SUBTRACT('$1', '$2'), '\n', '')" || echo unknown; }
