@@ -33,7 +33,7 @@ fi
 history() { grep -o '"version":"[0-9.]*' "$data/mysql_upgrade_history" 2>/dev/null | tail -n 1 | cut -d '"' -f 4; }
 
 if has_data; then
-  found=$(history)
+  found=$(history) || found=''
   [ -n "$found" ] ||
     refuse "The data directory $data has no mysql_upgrade_history: a server older than MySQL 8.4 made it, and $SERIES cannot read it. Upgrade it to 8.4 with the server that made it first, or restore a backup into a new database; nothing was changed."
   IFS=. read -r major minor _ <<< "$found"
