@@ -211,6 +211,24 @@ mod tests {
         plan
     }
 
+    /// `testbed/unshare/mysql-server` gives real servers the configuration that is rendered, also of what `check` refuses
+    /// yet. `DBRENDER_BLESS=1` writes its files anew.
+    #[test]
+    fn the_trial_on_real_servers_has_what_is_rendered() {
+        for (profile, word) in [(Profile::Automatic, "automatic"), (Profile::Manual, "manual")] {
+            let rendered = super::configuration::all(&plan(profile, 3));
+            for name in ["dynamic.sql", "facts", "my.cnf"] {
+                let folder =
+                    Path::new(env!("CARGO_MANIFEST_DIR")).join("testbed/unshare/mysql-server.parts").join(word);
+                if std::env::var_os("DBRENDER_BLESS").is_some() {
+                    fs::create_dir_all(&folder).unwrap();
+                    fs::write(folder.join(name), &rendered[name]).unwrap();
+                }
+                assert_eq!(fs::read_to_string(folder.join(name)).unwrap(), rendered[name], "{word}/{name}");
+            }
+        }
+    }
+
     fn objects(plan: &Plan) -> Vec<(String, Value)> {
         render(plan)
             .objects()

@@ -1,0 +1,9 @@
+SET GLOBAL binlog_expire_logs_seconds = 259200;
+SET GLOBAL character_set_server = 'utf8mb4';
+SET GLOBAL innodb_buffer_pool_size = 268435456;
+SET GLOBAL innodb_redo_log_capacity = 536870912;
+SET GLOBAL log_error_verbosity = 2;
+SET GLOBAL max_connections = 100;
+SET GLOBAL table_open_cache = 1000;
+SET GLOBAL temptable_max_ram = 67108864;
+SET GLOBAL tls_version = 'TLSv1.2,TLSv1.3';
