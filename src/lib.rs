@@ -20,5 +20,7 @@ pub mod yaml;
 pub mod cli;
 #[cfg(feature = "cluster")]
 pub mod cluster;
+#[cfg(feature = "cluster")]
+pub mod controller;
 #[cfg(feature = "cli")]
 pub mod io;

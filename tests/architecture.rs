@@ -11,7 +11,7 @@ use dbrender::plan::Profile;
 use dbrender::problem::Code;
 
 /// Room, and the rooms that it may use. Nothing above the I/O line uses anything below it.
-const ROOMS: [(&str, &[&str]); 13] = [
+const ROOMS: [(&str, &[&str]); 14] = [
     ("problem", &[]),
     ("api", &["problem"]),
     ("yaml", &[]),
@@ -25,14 +25,29 @@ const ROOMS: [(&str, &[&str]); 13] = [
     // ---- below the line ----
     ("io", &["api", "problem", "yaml", "input", "diff"]),
     ("cluster", &["api", "problem", "plan", "engine", "render", "diff"]),
+    ("controller", &["api", "problem", "plan", "input", "engine", "check", "render", "diff", "cluster"]),
     (
         "cli",
-        &["api", "problem", "yaml", "plan", "input", "engine", "check", "render", "diff", "report", "io", "cluster"],
+        &[
+            "api",
+            "problem",
+            "yaml",
+            "plan",
+            "input",
+            "engine",
+            "check",
+            "render",
+            "diff",
+            "report",
+            "io",
+            "cluster",
+            "controller",
+        ],
     ),
 ];
 
 /// Rooms whose first lines lift the wall of clippy.toml, with a reason.
-const BELOW_THE_LINE: [&str; 3] = ["io", "cluster", "cli"];
+const BELOW_THE_LINE: [&str; 4] = ["io", "cluster", "controller", "cli"];
 
 /// Words of just one engine, and the folder that may know them.
 const ENGINE_WORDS: [(&str, &str); 9] = [

@@ -68,7 +68,13 @@ impl Ground {
         wanted.unwrap_or(self.monitoring).then(|| self.monitoring_details.clone())
     }
 
-    /// Whether the platform fills generated Secrets by hand or by the controller, so that no Job is rendered.
+    /// Who fills generated Secrets.
+    #[must_use]
+    pub const fn generator(&self) -> Generator {
+        self.generator
+    }
+
+    /// Number of the edition of the image catalog.
     #[must_use]
     pub const fn catalog(&self) -> u32 {
         self.catalog

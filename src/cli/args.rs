@@ -7,7 +7,7 @@ use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 use super::exit::EXIT_CODES;
 use super::{check, completion, crd, diff, explain, man, rbac, render, schema};
 #[cfg(feature = "cluster")]
-use super::{credentials, role_label};
+use super::{controller, credentials, role_label};
 
 /// Order of the parts of a help text: examples come first.
 pub(super) const HELP: &str = "{about-with-newline}\n{before-help}{usage-heading} {usage}\n\n{all-args}{after-help}";
@@ -60,6 +60,8 @@ pub(super) enum Command {
     Crd(crd::CrdArgs),
     #[cfg(feature = "cluster")]
     Credentials(credentials::CredentialsArgs),
+    #[cfg(feature = "cluster")]
+    Controller(controller::ControllerArgs),
     Rbac(rbac::RbacArgs),
     #[cfg(feature = "cluster")]
     RoleLabel(role_label::RoleLabelArgs),

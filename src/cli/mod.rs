@@ -10,6 +10,8 @@ mod check;
 mod completion;
 #[cfg(feature = "cluster")]
 mod connection;
+#[cfg(feature = "cluster")]
+mod controller;
 mod crd;
 #[cfg(feature = "cluster")]
 mod credentials;
@@ -53,6 +55,8 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Check(args) => check::run(args, &tell),
         #[cfg(feature = "cluster")]
         Command::Credentials(args) => credentials::run(args, &tell),
+        #[cfg(feature = "cluster")]
+        Command::Controller(args) => controller::run(args, &tell),
         Command::Diff(args) => diff::run(args, &tell),
         Command::Crd(args) => crd::run(args, &tell),
         #[cfg(feature = "cluster")]

@@ -8,6 +8,7 @@ use super::crd::object;
 use super::exit::Exit;
 use super::output::print_text;
 use super::tell::Tell;
+use crate::api::GROUP;
 use crate::diff::{KINDS, STORAGE_CLASS};
 
 const EXAMPLES: &str = "\
@@ -36,11 +37,19 @@ pub(super) struct RbacArgs {
 enum Whose {
     /// Whoever runs `dbrender diff`: get and list, nothing else.
     Viewer,
+    /// The ServiceAccount of `dbrender controller`.
+    Controller,
 }
 
 pub(super) fn run(args: &RbacArgs, tell: &Tell) -> Exit {
-    let Whose::Viewer = args.whose;
-    print_text(&object(viewer(!args.no_secret_read), args.output), tell)
+    if args.whose == Whose::Controller && args.no_secret_read {
+        return tell.usage("--no-secret-read is for the viewer; the controller has to read Secrets");
+    }
+    let role = match args.whose {
+        Whose::Viewer => viewer(!args.no_secret_read),
+        Whose::Controller => controller(),
+    };
+    print_text(&object(role, args.output), tell)
 }
 
 /// The role of `dbrender diff`: made of the list of kinds that it reads, so that it can be neither too small nor too
@@ -64,6 +73,40 @@ fn viewer(secrets: bool) -> Value {
         "kind": "ClusterRole",
         "metadata": {"name": "dbrender-viewer"},
         "rules": rules.into_iter().map(rule).collect::<Vec<_>>(),
+    })
+}
+
+/// The role of `dbrender controller`: every rendered kind, the Databases, and what the Roles that it renders hold, because a
+/// server lets nobody hand out more rights than their own.
+fn controller() -> Value {
+    let mut rules: Vec<Value> = Vec::new();
+    let mut groups: Vec<(&str, Vec<&str>)> = Vec::new();
+    for kind in KINDS {
+        match groups.iter_mut().find(|(group, _)| *group == kind.group()) {
+            Some((_, resources)) => resources.push(kind.resource),
+            None => groups.push((kind.group(), vec![kind.resource])),
+        }
+    }
+    rules.push(json!({"apiGroups": [GROUP], "resources": ["databases"], "verbs": ["get", "list", "watch", "patch"]}));
+    rules.push(json!({"apiGroups": [GROUP], "resources": ["databases/status"], "verbs": ["patch"]}));
+    // An owner that blocks the deletion of others needs this; ours does not block, and some servers ask all the same.
+    rules.push(json!({"apiGroups": [GROUP], "resources": ["databases/finalizers"], "verbs": ["update"]}));
+    for (group, mut resources) in groups {
+        resources.sort_unstable();
+        rules.push(json!({"apiGroups": [group], "resources": resources,
+            "verbs": ["get", "list", "watch", "create", "patch", "delete"]}));
+    }
+    // What the Roles of the databases hold beside the above.
+    rules.push(json!({"apiGroups": [""], "resources": ["pods"], "verbs": ["get", "list", "watch", "patch"]}));
+    rules.push(json!({"apiGroups": [""], "resources": ["namespaces"], "verbs": ["get"]}));
+    rules.push(json!({"apiGroups": ["events.k8s.io"], "resources": ["events"], "verbs": ["create", "patch"]}));
+    rules.push(json!({"apiGroups": ["coordination.k8s.io"], "resources": ["leases"],
+        "verbs": ["get", "create", "update"]}));
+    json!({
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "ClusterRole",
+        "metadata": {"name": "dbrender-controller"},
+        "rules": rules,
     })
 }
 

@@ -140,6 +140,7 @@ fn collection_of(object: &Value) -> String {
     }
 }
 
+/// The path of an object.
 pub(crate) fn path_of(object: &Value) -> String {
     format!("{}/{}", collection_of(object), object["metadata"]["name"].as_str().unwrap_or_default())
 }

@@ -1,0 +1,172 @@
+//! `dbrender controller`: the same manifests, applied in the cluster.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use clap::{ArgAction, Args, ValueEnum};
+
+use super::args::HELP;
+use super::connection::ClusterFlags;
+use super::exit::Exit;
+use super::tell::Tell;
+use crate::api::PlatformSettings;
+use crate::check::{self, Ground};
+use crate::cluster;
+use crate::controller::{self, Ended, Mode, Options, Shard, WORKERS};
+use crate::input::{self, Schemas};
+use crate::io;
+use crate::problem::{Problem, Problems};
+
+const EXAMPLES: &str = "\
+Examples:
+  dbrender controller                             in a cluster, as its ServiceAccount
+  dbrender controller --mode observe -n production
+  dbrender rbac controller | kubectl apply --server-side -f -
+";
+
+const AFTER: &str = "\
+It runs until SIGTERM. Several may run: one leads, by the Lease db-operator-leader.
+
+Exit codes:
+  0  asked to end
+  2  the platform file is wrong
+  3  the cluster cannot be reached, an address cannot be had, or the Lease is lost";
+
+/// Where a pod finds its own namespace.
+const OWN_NAMESPACE: &str = "/var/run/secrets/kubernetes.io/serviceaccount/namespace";
+
+/// Keeps the objects of every Database in the cluster as they are rendered.
+#[derive(Debug, Args)]
+#[command(before_help = EXAMPLES, after_help = AFTER, help_template = HELP)]
+pub(super) struct ControllerArgs {
+    /// Apply what is rendered, or only say in each status what differs.
+    #[arg(long, value_enum, value_name = "MODE", default_value_t = ModeWord::Apply)]
+    mode: ModeWord,
+    /// Only Databases of this namespace.
+    #[arg(short, long, value_name = "NAME")]
+    namespace: Option<String>,
+    /// Platform file. It is read again when it changes.
+    #[arg(long, value_name = "FILE")]
+    platform: Option<PathBuf>,
+    /// Environment of the platform file.
+    #[arg(long, value_name = "NAME", requires = "platform")]
+    env: Option<String>,
+    /// A part of a large fleet: 1/3 is the first of three.
+    #[arg(long, value_name = "PART", default_value = "1/1", value_parser = Shard::parse)]
+    shard: Shard,
+    /// Databases at a time.
+    #[arg(long, value_name = "N", default_value_t = WORKERS, value_parser = clap::value_parser!(u16).range(1..=512))]
+    workers: u16,
+    /// With `--leader-elect=false`, no Lease is used: for whoever knows that there is just one controller.
+    #[arg(long, value_name = "BOOL", default_value_t = true, action = ArgAction::Set)]
+    leader_elect: bool,
+    /// Namespace of the Lease. Without it: the pod's own, else `default`.
+    #[arg(long, value_name = "NAME")]
+    lease_namespace: Option<String>,
+    /// Address of /healthz and /readyz.
+    #[arg(long, value_name = "ADDRESS", default_value = "0.0.0.0:8081")]
+    health_address: SocketAddr,
+    /// Address of /metrics.
+    #[arg(long, value_name = "ADDRESS", default_value = "0.0.0.0:8080")]
+    metrics_address: SocketAddr,
+    #[command(flatten)]
+    cluster: ClusterFlags,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum ModeWord {
+    Apply,
+    Observe,
+}
+
+pub(super) fn run(args: &ControllerArgs, tell: &Tell) -> Exit {
+    let identity = match identity() {
+        Ok(identity) => identity,
+        Err(reason) => return tell.unreached(&reason),
+    };
+    let schemas = Arc::new(Schemas::new());
+    let (platform, env) = (args.platform.clone(), args.env.clone());
+    let log = *tell;
+    let options = Options {
+        mode: match args.mode {
+            ModeWord::Apply => Mode::Apply,
+            ModeWord::Observe => Mode::Observe,
+        },
+        namespace: args.namespace.clone(),
+        shard: args.shard,
+        workers: args.workers,
+        lease_namespace: args.leader_elect.then(|| args.lease_namespace.clone().unwrap_or_else(own_namespace)),
+        identity,
+        health: Some(args.health_address),
+        metrics: Some(args.metrics_address),
+        ground: Box::new(move || ground(platform.as_deref(), env.as_deref(), &schemas)),
+        log: Box::new(move |line| log.summary(&format!("{} {line}", now()))),
+    };
+    let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => return tell.unreached(&error.to_string()),
+    };
+    let ended = runtime.block_on(async {
+        match cluster::connect(&args.cluster.connect(true)).await {
+            Ok(client) => {
+                controller::run(client, options).await.map_err(|ended| (is_invalid(&ended), ended.to_string()))
+            }
+            Err(error) => Err((false, error.to_string())),
+        }
+    });
+    match ended {
+        Ok(()) => Exit::Done,
+        Err((true, reason)) => {
+            tell.problem_line(&reason);
+            Exit::Invalid
+        }
+        Err((false, reason)) => tell.unreached(&reason),
+    }
+}
+
+const fn is_invalid(ended: &Ended) -> bool {
+    matches!(ended, Ended::Ground(_))
+}
+
+fn now() -> String {
+    jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+}
+
+/// The pod's name and a number that no other process has: a pod that starts again is another candidate.
+fn identity() -> Result<String, String> {
+    let mut bytes = [0u8; 6];
+    getrandom::fill(&mut bytes).map_err(|error| format!("no random bytes: {error}"))?;
+    let number = bytes.iter().fold(String::new(), |text, byte| format!("{text}{byte:02x}"));
+    let pod =
+        std::env::var("POD_NAME").or_else(|_| std::env::var("HOSTNAME")).unwrap_or_else(|_| "dbrender".to_owned());
+    Ok(format!("{pod}_{number}"))
+}
+
+fn own_namespace() -> String {
+    let text = std::env::var("POD_NAMESPACE").or_else(|_| std::fs::read_to_string(OWN_NAMESPACE));
+    text.map_or_else(|_| "default".to_owned(), |text| text.trim().to_owned())
+}
+
+/// The checked platform file, or all that is wrong with it in one text.
+fn ground(file: Option<&Path>, env: Option<&str>, schemas: &Schemas) -> Result<Ground, String> {
+    let mut problems = Problems::new();
+    let settings = match file {
+        None => Some(PlatformSettings::default()),
+        Some(file) => {
+            let source = io::read_file(file, 0).map_err(|problem| sentence(&problem))?;
+            input::parse_platform(0, &source, env, schemas, &mut problems).map(|declared| declared.settings)
+        }
+    };
+    let ground = settings.and_then(|settings| check::ground(&settings, &mut problems));
+    ground.filter(|_| !problems.has_errors()).ok_or_else(|| {
+        let sentences: Vec<String> = problems.iter().map(sentence).collect();
+        sentences.join("; ")
+    })
+}
+
+fn sentence(problem: &Problem) -> String {
+    let path = problem.path.to_string();
+    let place = if path.is_empty() { String::new() } else { format!("{path}: ") };
+    format!("{place}{} [{}]", problem.message, problem.code.id())
+}

@@ -1,0 +1,391 @@
+//! A namespace with volumes, a controller in it, and what a test asks of both.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::servers::{self, Server};
+
+/// Longest wait for anything. The machine may be busy with other tests.
+const PATIENCE: Duration = Duration::from_secs(180);
+/// The user that the controller is: it has what `dbrender rbac controller` prints, and nothing else.
+const USER: &str = "controller-under-test";
+
+/// A class whose volumes are made by hand and may grow.
+const CLASS: &str = "by-hand";
+
+/// A Database of the smallest kind, on fake nodes, with what differs.
+pub(crate) fn database(name: &str, differs: &Value) -> Value {
+    let mut spec = json!({"engine": "postgresql", "version": "17", "replicas": 1,
+        "storage": {"size": "1Gi", "storageClass": CLASS},
+        "scheduling": {"nodeSelector": {"type": "fake"}, "topologyKeys": ["kubernetes.io/hostname"]}});
+    for (key, value) in differs.as_object().unwrap() {
+        spec[key] = value.clone();
+    }
+    if differs["storage"].is_object() {
+        spec["storage"]["storageClass"] = json!(CLASS);
+    }
+    json!({"apiVersion": "app.example.com/v1alpha1", "kind": "Database", "metadata": {"name": name}, "spec": spec})
+}
+
+/// The status of a condition of a Database; empty when it has none.
+pub(crate) fn condition(database: &Value, name: &str) -> String {
+    find(database, name)["status"].as_str().unwrap_or_default().to_owned()
+}
+
+fn find(database: &Value, name: &str) -> Value {
+    let conditions = database["status"]["conditions"].as_array().cloned().unwrap_or_default();
+    let current = &database["metadata"]["generation"];
+    // One that speaks of an earlier generation says nothing.
+    let speaks = |c: &&Value| c["type"] == *name && (current.is_null() || c["observedGeneration"] == *current);
+    conditions.iter().find(speaks).cloned().unwrap_or_default()
+}
+
+/// Leaves of `ours` that `theirs` has otherwise.
+pub(crate) fn lost(path: &str, ours: &Value, theirs: &Value, out: &mut Vec<String>) {
+    match (ours, theirs) {
+        (Value::Object(a), Value::Object(b)) => {
+            for (key, value) in a {
+                lost(&format!("{path}/{key}"), value, b.get(key).unwrap_or(&Value::Null), out);
+            }
+        }
+        (Value::Array(a), Value::Array(b)) if a.len() == b.len() => {
+            for (index, (x, y)) in a.iter().zip(b).enumerate() {
+                lost(&format!("{path}/{index}"), x, y, out);
+            }
+        }
+        (a, b) if a == b => {}
+        (a, b) => out.push(format!("{path}: {a} != {b}")),
+    }
+}
+
+/// One namespace of one server.
+pub(crate) struct Bed {
+    pub(crate) server: Server,
+    pub(crate) namespace: String,
+    kubeconfig: PathBuf,
+    scratch: tempfile::TempDir,
+    controller: Option<Child>,
+    arguments: Vec<String>,
+    metrics: String,
+}
+
+impl Bed {
+    /// One for each server, empty.
+    pub(crate) async fn all(name: &str) -> Vec<Bed> {
+        let mut beds = Vec::new();
+        for server in servers::all().await {
+            let variable = format!("DBRENDER_KUBECONFIG_{}", server.minor.replace('.', "_"));
+            let kubeconfig = PathBuf::from(std::env::var_os(variable).unwrap());
+            let namespace = format!("controller-{name}-{}", std::process::id());
+            let bed = Bed {
+                server,
+                namespace,
+                kubeconfig,
+                scratch: tempfile::tempdir().unwrap(),
+                controller: None,
+                arguments: Vec::new(),
+                metrics: String::new(),
+            };
+            bed.prepare().await;
+            beds.push(bed);
+        }
+        beds
+    }
+
+    async fn prepare(&self) {
+        self.server.define(&dbrender::api::crd()).await;
+        self.server.namespace(&self.namespace).await;
+        let output =
+            Command::new(env!("CARGO_BIN_EXE_dbrender")).args(["rbac", "controller", "-o", "json"]).output().unwrap();
+        let role: Value = serde_json::from_slice(&output.stdout).unwrap();
+        self.server.apply(&role).await.ok().unwrap();
+        let binding = json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding",
+            "metadata": {"name": USER}, "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole",
+            "name": role["metadata"]["name"]},
+            "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": USER}]});
+        self.server.apply(&binding).await.ok().unwrap();
+        let class = json!({"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": {"name": CLASS},
+            "provisioner": "kubernetes.io/no-provisioner", "allowVolumeExpansion": true});
+        self.server.apply(&class).await.ok().unwrap();
+        // Nobody provides volumes here, so there are some.
+        for (number, size) in ["3Gi"; 4].into_iter().enumerate() {
+            let volume = json!({"apiVersion": "v1", "kind": "PersistentVolume",
+                "metadata": {"name": format!("{}-{number}", self.namespace)},
+                "spec": {"capacity": {"storage": size}, "accessModes": ["ReadWriteOnce"],
+                    "storageClassName": CLASS, "persistentVolumeReclaimPolicy": "Delete",
+                    "hostPath": {"path": "/nowhere"}}});
+            self.server.apply(&volume).await.ok().unwrap();
+        }
+    }
+
+    /// Starts the controller and returns when it leads.
+    pub(crate) async fn start(&mut self, more: &[&str]) {
+        assert!(self.controller.is_none(), "one is running");
+        self.arguments = more.iter().map(|text| (*text).to_owned()).collect();
+        let (child, log) = self.spawn();
+        self.controller = Some(child);
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            let text = fs::read_to_string(&log).unwrap_or_default();
+            if text.contains(" leading") {
+                let address = text.lines().find_map(|line| line.split("Metrics is served on ").nth(1)).unwrap();
+                self.metrics = address.trim().to_owned();
+                return;
+            }
+            let ended = self.controller.as_mut().unwrap().try_wait().unwrap();
+            assert!(ended.is_none() && Instant::now() < deadline, "the controller does not lead: {ended:?}\n{text}");
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+    }
+
+    /// Starts another one beside it, which waits for its turn.
+    pub(crate) async fn another(&mut self) -> Child {
+        let (child, log) = self.spawn();
+        let deadline = Instant::now() + PATIENCE;
+        while !fs::read_to_string(&log).unwrap_or_default().contains(" leads; waiting") {
+            assert!(Instant::now() < deadline, "{}", fs::read_to_string(&log).unwrap_or_default());
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+        child
+    }
+
+    fn spawn(&self) -> (Child, PathBuf) {
+        let number = fs::read_dir(self.scratch.path()).unwrap().count();
+        let log = self.scratch.path().join(format!("controller-{number}.log"));
+        let child = Command::new(env!("CARGO_BIN_EXE_dbrender"))
+            .arg("controller")
+            .args(["--namespace", &self.namespace, "--lease-namespace", &self.namespace, "--as", USER])
+            .args(["--health-address", "127.0.0.1:0", "--metrics-address", "127.0.0.1:0"])
+            .args(&self.arguments)
+            .env("KUBECONFIG", &self.kubeconfig)
+            .stderr(fs::File::create(&log).unwrap())
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap();
+        (child, log)
+    }
+
+    /// Asks it to end, as a kubelet does.
+    pub(crate) async fn stop(&mut self) {
+        let mut child = self.controller.take().unwrap();
+        signal(&child, "TERM");
+        assert_eq!(wait(&mut child).await, Some(0));
+    }
+
+    pub(crate) fn freeze(&self) {
+        signal(self.controller.as_ref().unwrap(), "STOP");
+    }
+
+    /// Lets it go on, and returns how it ended.
+    pub(crate) async fn thaw_and_wait(&mut self) -> Option<i32> {
+        let mut child = self.controller.take().unwrap();
+        signal(&child, "CONT");
+        wait(&mut child).await
+    }
+
+    /// Who has the Lease.
+    pub(crate) async fn holder(&self) -> String {
+        let lease = self.of("coordination.k8s.io/v1", "Lease", "db-operator-leader");
+        self.server.get(&lease).await.body["spec"]["holderIdentity"].as_str().unwrap_or_default().to_owned()
+    }
+
+    /// Waits for a state of the cluster.
+    pub(crate) async fn until(&self, what: &str, holds: impl AsyncFn(&Bed) -> bool) {
+        let deadline = Instant::now() + PATIENCE;
+        while !holds(self).await {
+            assert!(
+                Instant::now() < deadline,
+                "{} on {}: not {what}\n{}",
+                self.namespace,
+                self.server.minor,
+                self.told().await
+            );
+            tokio::time::sleep(Duration::from_millis(200)).await;
+        }
+    }
+
+    /// What helps to see why.
+    pub(crate) async fn told(&self) -> String {
+        let path = format!("/apis/app.example.com/v1alpha1/namespaces/{}/databases", self.namespace);
+        let list = self.server.send("GET", &path, "application/json", &Value::Null).await.body;
+        let mut text: String = list["items"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .fold(String::new(), |text, item| format!("{text}{}: {}\n", item["metadata"]["name"], item["status"]));
+        let mut logs: Vec<PathBuf> = fs::read_dir(self.scratch.path()).unwrap().map(|e| e.unwrap().path()).collect();
+        logs.sort();
+        for log in logs.iter().filter(|path| path.extension().is_some_and(|e| e == "log")) {
+            text +=
+                &format!("== {}\n{}", log.file_name().unwrap().display(), fs::read_to_string(log).unwrap_or_default());
+        }
+        text
+    }
+
+    /// An object of this namespace, by its name.
+    pub(crate) fn of(&self, api_version: &str, kind: &str, name: &str) -> Value {
+        json!({"apiVersion": api_version, "kind": kind, "metadata": {"name": name, "namespace": self.namespace}})
+    }
+
+    /// Applies a Database as a person does.
+    pub(crate) async fn apply(&self, database: &Value) {
+        let code = self.try_apply(database).await;
+        assert!(code < 300, "{code}");
+    }
+
+    pub(crate) async fn try_apply(&self, database: &Value) -> u16 {
+        let mut database = database.clone();
+        database["metadata"]["namespace"] = json!(self.namespace);
+        let path = format!("{}?fieldManager=kubectl&force=true", servers::path_of(&database));
+        self.server.send("PATCH", &path, "application/apply-patch+yaml", &database).await.code
+    }
+
+    pub(crate) async fn patch(&self, object: &Value, manager: &str, patch: Value) {
+        let path = format!("{}?fieldManager={manager}", servers::path_of(object));
+        self.server.send("PATCH", &path, "application/merge-patch+json", &patch).await.ok().unwrap();
+    }
+
+    pub(crate) async fn delete(&self, object: &Value) {
+        let options = json!({"apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": "Background"});
+        self.server.send("DELETE", &servers::path_of(object), "application/json", &options).await.ok().unwrap();
+    }
+
+    pub(crate) async fn delete_foreground(&self, object: &Value) {
+        let options = json!({"apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": "Foreground"});
+        self.server.send("DELETE", &servers::path_of(object), "application/json", &options).await.ok().unwrap();
+    }
+
+    pub(crate) async fn database(&self, name: &str) -> Value {
+        self.server.get(&self.of("app.example.com/v1alpha1", "Database", name)).await.body
+    }
+
+    pub(crate) async fn database_code(&self, name: &str) -> u16 {
+        self.server.get(&self.of("app.example.com/v1alpha1", "Database", name)).await.code
+    }
+
+    pub(crate) async fn condition(&self, database: &str, name: &str) -> Value {
+        find(&self.database(database).await, name)
+    }
+
+    pub(crate) async fn uid(&self, object: &Value) -> String {
+        self.server.get(object).await.body["metadata"]["uid"].as_str().unwrap_or_default().to_owned()
+    }
+
+    /// What `dbrender render` prints for a Database that is in the cluster.
+    pub(crate) async fn rendered(&self, name: &str) -> Vec<Value> {
+        let mut database = self.database(name).await;
+        let spec = database["spec"].take();
+        let declared = json!({"apiVersion": "app.example.com/v1alpha1", "kind": "Database",
+            "metadata": {"name": name, "namespace": self.namespace}, "spec": spec});
+        let file = self.file("rendered.json", &declared.to_string());
+        let output = Command::new(env!("CARGO_BIN_EXE_dbrender"))
+            .args(["render", "--quiet", "-o", "json", &file])
+            .current_dir(self.scratch.path())
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let list: Value = serde_json::from_slice(&output.stdout).unwrap();
+        list["items"].as_array().unwrap().clone()
+    }
+
+    /// A file of this test.
+    pub(crate) fn file(&self, name: &str, text: &str) -> String {
+        let path = self.scratch.path().join(name);
+        fs::write(&path, text).unwrap();
+        path.to_str().unwrap().to_owned()
+    }
+
+    /// resourceVersions, without those that change by themselves.
+    pub(crate) async fn versions(&self, objects: &[Value]) -> Vec<String> {
+        let mut versions = Vec::new();
+        for object in objects {
+            let live = self.server.get(object).await.body;
+            versions.push(format!("{} {}", object["metadata"]["name"], live["metadata"]["resourceVersion"]));
+        }
+        versions
+    }
+
+    pub(crate) async fn events(&self, database: &str) -> Vec<Value> {
+        let path = format!("/apis/events.k8s.io/v1/namespaces/{}/events", self.namespace);
+        let list = self.server.send("GET", &path, "application/json", &Value::Null).await.body;
+        let items = list["items"].as_array().cloned().unwrap_or_default();
+        items.into_iter().filter(|event| event["regarding"]["name"] == *database).collect()
+    }
+
+    /// The page of metrics.
+    pub(crate) async fn metrics(&self) -> String {
+        use std::io::{Read as _, Write as _};
+        let mut stream = std::net::TcpStream::connect(&self.metrics).unwrap();
+        stream.write_all(b"GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").unwrap();
+        let mut text = String::new();
+        stream.read_to_string(&mut text).unwrap();
+        text
+    }
+
+    pub(crate) async fn metric(&self, name: &str) -> u64 {
+        let text = self.metrics().await;
+        let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' ')?.parse().ok());
+        line.unwrap_or_else(|| panic!("no {name} in {text}"))
+    }
+
+    /// Ends a Job as its pods would: there is no kubelet that could run them.
+    pub(crate) async fn finish(&self, job: &Value, how: &str) {
+        self.until("the Job has begun", async |bed| bed.server.get(job).await.body["status"]["startTime"].is_string())
+            .await;
+        let before = if how == "Complete" { "SuccessCriteriaMet" } else { "FailureTarget" };
+        let now = self.server.get(job).await.body["status"]["startTime"].clone();
+        let one = |of: &str| json!({"type": of, "status": "True", "lastTransitionTime": now, "lastProbeTime": now});
+        let mut status = json!({"conditions": [one(before), one(how)], "active": 0, "ready": 0,
+            "terminating": 0, "uncountedTerminatedPods": {}});
+        if how == "Complete" {
+            status["completionTime"] = now.clone();
+            status["succeeded"] = json!(1);
+        } else {
+            status["failed"] = json!(1);
+        }
+        let path = format!("{}/status", servers::path_of(job));
+        self.server
+            .send("PATCH", &path, "application/merge-patch+json", &json!({"status": status}))
+            .await
+            .ok()
+            .unwrap();
+    }
+
+    /// The end of the test.
+    pub(crate) async fn end(&mut self) {
+        if self.controller.is_some() {
+            self.stop().await;
+        }
+        let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": self.namespace}});
+        self.delete(&namespace).await;
+    }
+}
+
+impl Drop for Bed {
+    fn drop(&mut self) {
+        if let Some(mut child) = self.controller.take() {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+fn signal(child: &Child, name: &str) {
+    let status = Command::new("kill").arg(format!("-{name}")).arg(child.id().to_string()).status().unwrap();
+    assert!(status.success());
+}
+
+async fn wait(child: &mut Child) -> Option<i32> {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        if let Some(status) = child.try_wait().unwrap() {
+            return status.code();
+        }
+        assert!(Instant::now() < deadline, "it does not end");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+}

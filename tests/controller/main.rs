@@ -1,0 +1,356 @@
+//! The controller on real API servers, with their StatefulSet, Job and garbage collection controllers and fake nodes.
+//!
+//! Each test runs the binary in a namespace of its own, as a user who has just the rights that `dbrender rbac controller`
+//! prints, and asserts what is in the cluster afterwards.
+
+#[path = "../servers/mod.rs"]
+mod servers;
+
+mod bed;
+
+use std::time::Duration;
+
+use bed::{Bed, condition, database};
+use serde_json::{Value, json};
+
+fn runtime() -> tokio::runtime::Runtime {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap()
+}
+
+#[test]
+fn a_database_becomes_what_is_rendered_and_a_steady_state_costs_no_writes() {
+    runtime().block_on(async {
+        for mut bed in Bed::all("steady").await {
+            let spec = json!({"replicas": 3});
+            bed.apply(&database("order-db", &spec)).await;
+            bed.start(&[]).await;
+            bed.until("it is ready", async |bed| condition(&bed.database("order-db").await, "Ready") == "True").await;
+            let rendered = bed.rendered("order-db").await;
+            assert!(rendered.len() > 15, "{}", rendered.len());
+            for object in &rendered {
+                let live = bed.server.get(object).await.ok().unwrap();
+                let mut lost = Vec::new();
+                bed::lost("", object, &live, &mut lost);
+                assert!(lost.is_empty(), "{} {}: {lost:?}", object["kind"], object["metadata"]["name"]);
+                assert!(live["metadata"]["ownerReferences"].is_null(), "an owner would be the end of a final backup");
+            }
+            let status = bed.database("order-db").await["status"].clone();
+            assert_eq!(status["phase"], "Running");
+            assert_eq!(status["readyReplicas"], 3);
+            let endpoint = format!("order-db.{}.svc.cluster.local:5432", bed.namespace);
+            assert_eq!(status["endpoint"], endpoint.as_str());
+            // The kubelet that would run the Job which fills the passwords is a fake one.
+            assert_eq!(condition(&json!({"status": status}), "CredentialsReady"), "False");
+
+            let before = bed.metrics().await;
+            let versions = bed.versions(&rendered).await;
+            // A look at everything: the first thing that a new leader does.
+            bed.stop().await;
+            bed.start(&[]).await;
+            bed.until("it has looked", async |bed| bed.metric("dbrender_reconciles_total{result=\"done\"}").await > 0)
+                .await;
+            assert_eq!(bed.metric("dbrender_applies_total").await, 0, "before: {before}\n{}", bed.told().await);
+            assert_eq!(bed.metric("dbrender_status_writes_total").await, 0);
+            assert_eq!(bed.versions(&rendered).await, versions);
+            bed.end().await;
+        }
+    });
+}
+
+#[test]
+fn what_a_person_changes_is_put_right_and_told() {
+    runtime().block_on(async {
+        for mut bed in Bed::all("undone").await {
+            bed.apply(&database("order-db", &json!({"replicas": 2}))).await;
+            bed.start(&[]).await;
+            bed.until("it is ready", async |bed| condition(&bed.database("order-db").await, "Ready") == "True").await;
+            let set = bed.of("apps/v1", "StatefulSet", "order-db");
+            bed.patch(&set, "kubectl", json!({"spec": {"replicas": 5}})).await;
+            bed.until("it has two members again", async |bed| bed.server.get(&set).await.body["spec"]["replicas"] == 2)
+                .await;
+            bed.until("an event says so", async |bed| {
+                bed.events("order-db")
+                    .await
+                    .iter()
+                    .any(|e| e["reason"] == "ChangeUndone" && e["note"].to_string().contains("kubectl"))
+            })
+            .await;
+
+            let service = bed.of("v1", "Service", "order-db");
+            bed.delete(&service).await;
+            bed.until("the Service is there again", async |bed| bed.server.get(&service).await.code == 200).await;
+
+            let policy = bed.of("networking.k8s.io/v1", "NetworkPolicy", "order-db");
+            bed.patch(
+                &policy,
+                "kubectl",
+                json!({"metadata": {"labels": {"app.example.com/database": null, "team": "x"}}}),
+            )
+            .await;
+            bed.until("the label is back, and the other's stays", async |bed| {
+                let labels = bed.server.get(&policy).await.body["metadata"]["labels"].clone();
+                labels["app.example.com/database"] == "order-db" && labels["team"] == "x"
+            })
+            .await;
+
+            // From two to one: what is no longer rendered goes.
+            let budget = bed.of("policy/v1", "PodDisruptionBudget", "order-db");
+            assert_eq!(bed.server.get(&budget).await.code, 200);
+            bed.apply(&database("order-db", &json!({"replicas": 1}))).await;
+            bed.until("the budget is gone", async |bed| bed.server.get(&budget).await.code == 404).await;
+            bed.until("there is one member", async |bed| bed.server.get(&set).await.body["spec"]["replicas"] == 1)
+                .await;
+            bed.end().await;
+        }
+    });
+}
+
+#[test]
+fn who_declares_the_same_field_is_named_and_nobody_wins_by_force() {
+    runtime().block_on(async {
+        for mut bed in Bed::all("contested").await {
+            bed.apply(&database("order-db", &json!({}))).await;
+            bed.start(&[]).await;
+            bed.until("it is ready", async |bed| condition(&bed.database("order-db").await, "Ready") == "True").await;
+            let mut set = bed.of("apps/v1", "StatefulSet", "order-db");
+            set["spec"] = json!({"replicas": 4});
+            let path = format!("{}?fieldManager=argocd-controller&force=true", servers::path_of(&set));
+            bed.server.send("PATCH", &path, "application/apply-patch+yaml", &set).await.ok().unwrap();
+            bed.until("it waits for a person", async |bed| {
+                condition(&bed.database("order-db").await, "Stalled") == "True"
+            })
+            .await;
+            let stalled = bed.condition("order-db", "Stalled").await;
+            assert_eq!(stalled["reason"], "Contested");
+            let message = stalled["message"].as_str().unwrap();
+            assert!(message.contains("argocd-controller") && message.contains(".spec.replicas"), "{message}");
+            assert_eq!(bed.server.get(&set).await.body["spec"]["replicas"], 4, "nobody is overwritten");
+            bed.end().await;
+        }
+    });
+}
+
+#[test]
+fn one_that_is_wrong_waits_for_its_next_change_and_stops_nobody() {
+    runtime().block_on(async {
+        for mut bed in Bed::all("invalid").await {
+            bed.apply(&database("wrong", &json!({"version": "9.4"}))).await;
+            bed.apply(&database("right", &json!({}))).await;
+            bed.start(&[]).await;
+            bed.until("the right one is ready", async |bed| condition(&bed.database("right").await, "Ready") == "True")
+                .await;
+            bed.until("the wrong one says so", async |bed| {
+                condition(&bed.database("wrong").await, "Stalled") == "True"
+            })
+            .await;
+            let wrong = bed.database("wrong").await;
+            assert_eq!(wrong["status"]["phase"], "Failed");
+            let message = bed.condition("wrong", "Stalled").await["message"].as_str().unwrap().to_owned();
+            assert!(message.contains("spec.version") && message.contains("DBR"), "{message}");
+            assert_eq!(bed.server.get(&bed.of("apps/v1", "StatefulSet", "wrong")).await.code, 404);
+            bed.apply(&database("wrong", &json!({"version": "17"}))).await;
+            bed.until("it is mended", async |bed| condition(&bed.database("wrong").await, "Ready") == "True").await;
+            assert_eq!(bed.condition("wrong", "Stalled").await["status"], "False");
+            bed.end().await;
+        }
+    });
+}
+
+#[test]
+fn volumes_grow_around_running_members() {
+    runtime().block_on(async {
+        for mut bed in Bed::all("growth").await {
+            bed.apply(&database("order-db", &json!({"replicas": 2}))).await;
+            bed.start(&[]).await;
+            bed.until("it is ready", async |bed| condition(&bed.database("order-db").await, "Ready") == "True").await;
+            let pods = [bed.of("v1", "Pod", "order-db-0"), bed.of("v1", "Pod", "order-db-1")];
+            let uids = [bed.uid(&pods[0]).await, bed.uid(&pods[1]).await];
+            bed.apply(&database("order-db", &json!({"replicas": 2, "storage": {"size": "2Gi"}}))).await;
+            let set = bed.of("apps/v1", "StatefulSet", "order-db");
+            bed.until("the StatefulSet has the new size", async |bed| {
+                let set = bed.server.get(&set).await.body;
+                set["spec"]["volumeClaimTemplates"][0]["spec"]["resources"]["requests"]["storage"] == "2Gi"
+            })
+            .await;
+            for ordinal in 0..2 {
+                let claim = bed.of("v1", "PersistentVolumeClaim", &format!("data-order-db-{ordinal}"));
+                let claim = bed.server.get(&claim).await.body;
+                assert_eq!(claim["spec"]["resources"]["requests"]["storage"], "2Gi");
+            }
+            bed.until("it is ready again", async |bed| condition(&bed.database("order-db").await, "Ready") == "True")
+                .await;
+            assert_eq!([bed.uid(&pods[0]).await, bed.uid(&pods[1]).await], uids, "no pod was touched");
+
+            // Back is refused: by the definition's own rule, before anybody else.
+            let smaller = database("order-db", &json!({"replicas": 2, "storage": {"size": "1Gi"}}));
+            assert_eq!(bed.try_apply(&smaller).await, 422);
+            bed.end().await;
+        }
+    });
+}
+
+#[test]
+fn what_holds_data_and_passwords_outlives_its_database() {
+    runtime().block_on(async {
+        for mut bed in Bed::all("retain").await {
+            bed.apply(&database("order-db", &json!({}))).await;
+            bed.start(&[]).await;
+            bed.until("it is ready", async |bed| condition(&bed.database("order-db").await, "Ready") == "True").await;
+            let rendered = bed.rendered("order-db").await;
+            // In the foreground, as Argo CD deletes.
+            bed.delete_foreground(&bed.of("app.example.com/v1alpha1", "Database", "order-db")).await;
+            bed.until("it is gone", async |bed| bed.database_code("order-db").await == 404).await;
+            for object in &rendered {
+                let stays = matches!(object["kind"].as_str(), Some("Secret" | "PersistentVolumeClaim"));
+                if stays {
+                    assert_eq!(
+                        bed.server.get(object).await.code,
+                        200,
+                        "{} {}",
+                        object["kind"],
+                        object["metadata"]["name"]
+                    );
+                } else {
+                    let what = format!("{} {} is gone", object["kind"], object["metadata"]["name"]);
+                    bed.until(&what, async |bed| bed.server.get(object).await.code == 404).await;
+                }
+            }
+            let claim = bed.of("v1", "PersistentVolumeClaim", "data-order-db-0");
+            let before = bed.uid(&claim).await;
+            // Declared again, it finds its volumes and its passwords.
+            bed.apply(&database("order-db", &json!({}))).await;
+            bed.until("it is ready again", async |bed| condition(&bed.database("order-db").await, "Ready") == "True")
+                .await;
+            assert_eq!(bed.uid(&claim).await, before);
+            bed.end().await;
+        }
+    });
+}
+
+#[test]
+fn a_database_with_its_data_goes_after_a_last_backup_only() {
+    runtime().block_on(async {
+        for mut bed in Bed::all("delete").await {
+            let spec = json!({"deletionPolicy": "Delete"});
+            bed.apply(&database("order-db", &spec)).await;
+            bed.start(&[]).await;
+            bed.until("it is ready", async |bed| condition(&bed.database("order-db").await, "Ready") == "True").await;
+            let job = bed.of("batch/v1", "Job", "order-db-final-backup");
+            let set = bed.of("apps/v1", "StatefulSet", "order-db");
+            let claim = bed.of("v1", "PersistentVolumeClaim", "data-order-db-0");
+            bed.delete_foreground(&bed.of("app.example.com/v1alpha1", "Database", "order-db")).await;
+            bed.until("the last backup is there", async |bed| bed.server.get(&job).await.code == 200).await;
+            bed.finish(&job, "Failed").await;
+            bed.until("it waits for a person", async |bed| {
+                condition(&bed.database("order-db").await, "Stalled") == "True"
+            })
+            .await;
+            assert_eq!(bed.condition("order-db", "Stalled").await["reason"], "FinalBackupFailed");
+            assert_eq!((bed.server.get(&set).await.code, bed.server.get(&claim).await.code), (200, 200));
+            // The way out that the condition names: without the Job, it is tried again.
+            let first = bed.uid(&job).await;
+            bed.delete(&job).await;
+            bed.until("there is another", async |bed| {
+                let answer = bed.server.get(&job).await;
+                answer.code == 200 && answer.body["metadata"]["uid"] != first.as_str()
+            })
+            .await;
+            bed.finish(&job, "Complete").await;
+            bed.until("it is gone", async |bed| bed.database_code("order-db").await == 404).await;
+            for object in [&set, &claim, &bed.of("v1", "Secret", "order-db-app"), &job] {
+                let what = format!("{} {} is gone", object["kind"], object["metadata"]["name"]);
+                bed.until(&what, async |bed| bed.server.get(object).await.code == 404).await;
+            }
+            let backups = bed.of("v1", "PersistentVolumeClaim", "order-db-backup");
+            assert_eq!(bed.server.get(&backups).await.code, 200, "the last backup is on it");
+            bed.end().await;
+        }
+    });
+}
+
+#[test]
+fn a_controller_that_only_watches_writes_the_status_and_nothing_else() {
+    runtime().block_on(async {
+        for mut bed in Bed::all("observe").await {
+            bed.apply(&database("order-db", &json!({}))).await;
+            bed.start(&["--mode", "observe"]).await;
+            bed.until("it says what is missing", async |bed| {
+                condition(&bed.database("order-db").await, "Drifted") == "True"
+            })
+            .await;
+            let stored = bed.database("order-db").await;
+            assert!(stored["metadata"]["finalizers"].is_null(), "{}", stored["metadata"]);
+            assert_eq!(bed.server.get(&bed.of("apps/v1", "StatefulSet", "order-db")).await.code, 404);
+            // Somebody else applies.
+            for object in bed.rendered("order-db").await {
+                bed.server.apply(&object).await.ok().unwrap();
+            }
+            bed.until("it is in sync", async |bed| condition(&bed.database("order-db").await, "Drifted") == "False")
+                .await;
+            bed.until("it is ready", async |bed| condition(&bed.database("order-db").await, "Ready") == "True").await;
+            bed.delete(&bed.of("app.example.com/v1alpha1", "Database", "order-db")).await;
+            bed.until("it is gone", async |bed| bed.database_code("order-db").await == 404).await;
+            assert_eq!(bed.server.get(&bed.of("apps/v1", "StatefulSet", "order-db")).await.code, 200);
+            bed.end().await;
+        }
+    });
+}
+
+#[test]
+fn one_leads_and_another_takes_over_when_it_is_killed_or_frozen() {
+    runtime().block_on(async {
+        for mut bed in Bed::all("leader").await {
+            bed.start(&[]).await;
+            let first = bed.holder().await;
+            let mut second = bed.another().await;
+            bed.freeze();
+            bed.until("the other leads", async |bed| !bed.holder().await.is_empty() && bed.holder().await != first)
+                .await;
+            bed.apply(&database("order-db", &json!({}))).await;
+            bed.until("the other works", async |bed| condition(&bed.database("order-db").await, "Ready") == "True")
+                .await;
+            // The first wakes, finds that it leads no more, and ends without a write.
+            let code = bed.thaw_and_wait().await;
+            assert_eq!(code, Some(3));
+            second.kill().unwrap();
+            second.wait().unwrap();
+            let lease = bed.of("coordination.k8s.io/v1", "Lease", "db-operator-leader");
+            assert_eq!(bed.server.get(&lease).await.code, 200);
+            let began = std::time::Instant::now();
+            bed.start(&[]).await;
+            assert!(began.elapsed() < Duration::from_secs(120), "a killed leader is not waited for without end");
+            bed.end().await;
+        }
+    });
+}
+
+#[test]
+fn passwords_are_filled_by_the_controller_where_that_is_its_task() {
+    runtime().block_on(async {
+        for mut bed in Bed::all("fill").await {
+            let platform = bed.file(
+                "platform.yaml",
+                "apiVersion: dbrender.app.example.com/v1alpha1\nkind: Platform\ncredentials: {generator: controller}\n",
+            );
+            bed.apply(&database("order-db", &json!({}))).await;
+            bed.start(&["--platform", &platform]).await;
+            bed.until("they are filled", async |bed| {
+                condition(&bed.database("order-db").await, "CredentialsReady") == "True"
+            })
+            .await;
+            let secret = bed.server.get(&bed.of("v1", "Secret", "order-db-app")).await.body;
+            assert!(secret["data"]["password"].as_str().is_some_and(|text| !text.is_empty()));
+            let filled: Value = secret["data"]["password"].clone();
+            // Not again, whatever happens to the rest.
+            bed.patch(&bed.of("v1", "Secret", "order-db-app"), "kubectl", json!({"metadata": {"labels": {"a": "b"}}}))
+                .await;
+            bed.stop().await;
+            bed.start(&["--platform", &platform]).await;
+            bed.until("it has looked", async |bed| bed.metric("dbrender_reconciles_total{result=\"done\"}").await > 0)
+                .await;
+            let secret = bed.server.get(&bed.of("v1", "Secret", "order-db-app")).await.body;
+            assert_eq!(secret["data"]["password"], filled);
+            bed.end().await;
+        }
+    });
+}
