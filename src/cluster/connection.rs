@@ -44,6 +44,16 @@ pub enum ConnectError {
 /// # Errors
 /// When the kubeconfig cannot be read or lacks what was named.
 pub async fn connect(choice: &Connect) -> Result<Client, ConnectError> {
+    Ok(Client::try_from(config(choice).await?)?)
+}
+
+/// The address of the server that [`connect`] speaks to, where it can be known.
+pub async fn address(choice: &Connect) -> Option<String> {
+    let address = config(choice).await.ok()?.cluster_url.to_string();
+    Some(address.trim_end_matches('/').to_owned())
+}
+
+async fn config(choice: &Connect) -> Result<Config, ConnectError> {
     let options = KubeConfigOptions {
         context: choice.context.clone(),
         cluster: choice.cluster.clone(),
@@ -61,7 +71,7 @@ pub async fn connect(choice: &Connect) -> Result<Client, ConnectError> {
     }
     config.default_retry = choice.patient;
     config.read_timeout = choice.request_timeout.or(Some(Duration::from_secs(60)));
-    Ok(Client::try_from(config)?)
+    Ok(config)
 }
 
 /// The name of the context that [`connect`] uses. `None`: the pod's own account, which has no name.

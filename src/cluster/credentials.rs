@@ -222,7 +222,11 @@ fn refused(error: Error, verb: &'static str, namespace: &str, name: &str) -> Fil
     match error {
         Error::Api(status) if status.code == 404 => FillError::Missing { namespace, name },
         Error::Api(status) if status.code == 403 => FillError::Forbidden { verb, namespace, name },
-        Error::Api(status) => FillError::Server(format!("cannot {verb} Secret {namespace}/{name}: {}", status.message)),
+        // The server's words may quote what it was sent, and this stands in the log of a Job.
+        Error::Api(status) => FillError::Server(format!(
+            "cannot {verb} Secret {namespace}/{name}: the server answers {} {}",
+            status.code, status.reason
+        )),
         // A decoding error could quote the body.
         Error::SerdeError(_) => {
             FillError::Server(format!("the server's answer for Secret {namespace}/{name} is not understood"))

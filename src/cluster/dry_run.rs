@@ -7,7 +7,7 @@ use kube::api::{Patch, PatchParams};
 use kube::core::Request;
 use serde_json::Value;
 
-use crate::diff::{GapReason, KINDS, LiveObject, LiveSet, Read};
+use crate::diff::{GapReason, KINDS, LiveObject, LiveSet, Mask, Read};
 use crate::render::Object;
 
 use super::live::AT_ONCE;
@@ -54,10 +54,14 @@ pub async fn dry_run(
         }),
     )
     .await;
+    let mask = Mask::new(&live.objects);
     answers
         .into_iter()
         .map(|(key, answer)| {
             let opinion = match answer {
+                // Whatever refuses may quote what it was sent, or what it holds.
+                Err(Opinion::Refused(words)) => Opinion::Refused(mask.sentence(&words)),
+                Err(Opinion::None(words)) => Opinion::None(mask.sentence(&words)),
                 Ok(after) => match before.get(&key) {
                     Some(before) => compare(before, &after),
                     None => Opinion::Created,

@@ -12,7 +12,7 @@ mod live;
 mod role;
 
 pub use crate::diff::Hidden;
-pub use connection::{Connect, ConnectError, connect, context_name};
+pub use connection::{Connect, ConnectError, address, connect, context_name};
 pub use credentials::{FillError, Filled, Owner, fill};
 pub use dry_run::{Opinion, dry_run};
 pub use live::{Seen, Wanted, read_live};

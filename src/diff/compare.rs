@@ -32,7 +32,7 @@ pub struct Comparison<'a> {
     pub(super) index: Index<'a>,
     mask: Mask<'a>,
     causes: CauseMaps,
-    gaps: BTreeMap<(&'a str, Option<&'a str>), &'a Gap>,
+    gaps: Gaps<'a>,
     broken: BTreeMap<(&'a str, &'a str, &'a str), &'a str>,
     /// Which live objects have been spoken about.
     pub(super) seen: Vec<bool>,
@@ -53,13 +53,17 @@ impl<'a> Comparison<'a> {
     /// Begins.
     #[must_use]
     pub fn new(live: &'a LiveSet, policy: &'a Policy) -> Comparison<'a> {
+        let mask = Mask::new(&live.objects);
+        // The server's own words may quote what it holds.
+        let told = |gap: &Gap| (gap.reason, mask.sentence(&gap.message));
+        let gaps = live.gaps.iter().map(|gap| ((gap.kind.as_str(), gap.namespace.as_deref()), told(gap))).collect();
         Comparison {
             live,
             policy,
             index: Index::new(&live.objects),
-            mask: Mask::new(&live.objects),
+            mask,
             causes: CauseMaps::default(),
-            gaps: live.gaps.iter().map(|gap| ((gap.kind.as_str(), gap.namespace.as_deref()), gap)).collect(),
+            gaps,
             broken: live
                 .broken
                 .iter()
@@ -231,7 +235,8 @@ pub(super) fn empty_report(object: (&str, &str, &str, &str), status: Status) -> 
     }
 }
 
-type Gaps<'a> = BTreeMap<(&'a str, Option<&'a str>), &'a Gap>;
+/// Reason and sentence of each gap, by kind and namespace.
+type Gaps<'a> = BTreeMap<(&'a str, Option<&'a str>), (GapReason, String)>;
 type Broken<'a> = BTreeMap<(&'a str, &'a str, &'a str), &'a str>;
 
 /// An object that was not found: missing only if it was looked for.
@@ -273,14 +278,14 @@ fn why_unseen(
     if kind == "Secret" && !policy.secrets_read {
         return Some((Status::Skipped, Cow::Borrowed("Secrets were not asked for")));
     }
-    let gap = gaps.get(&(kind, Some(namespace))).or_else(|| gaps.get(&(kind, None)))?;
-    let status = match gap.reason {
+    let (reason, message) = gaps.get(&(kind, Some(namespace))).or_else(|| gaps.get(&(kind, None)))?;
+    let status = match reason {
         GapReason::Forbidden => Status::Forbidden,
         GapReason::Error => Status::Error,
         GapReason::NotFound => Status::Missing,
         GapReason::Skipped => Status::Skipped,
     };
-    Some((status, Cow::Owned(gap.message.clone())))
+    Some((status, Cow::Owned(message.clone())))
 }
 
 /// An object that is there.
@@ -402,7 +407,7 @@ fn judge(
         }
         let (desired, live) = subject.mask.pair(&report.kind, &found.steps, found.desired, found.live);
         report.changes.push(Change {
-            path,
+            path: subject.mask.place(path),
             bucket,
             op: found.op,
             desired,

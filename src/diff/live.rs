@@ -155,7 +155,9 @@ impl LiveObject {
         let text = |value: Option<&Value>| value.and_then(Value::as_str).map(str::to_owned);
         let api_version = text(map.get("apiVersion")).or_else(|| list.map(|(version, _)| version.to_owned()));
         let kind = text(map.get("kind")).or_else(|| list.map(|(_, kind)| kind.to_owned()));
-        let Some(kind) = kind.filter(|kind| !kind.is_empty()) else {
+        // Anything else is no kind, and could be anything, such as a value that has slipped out of its place.
+        let is_kind = |kind: &String| !kind.is_empty() && kind.bytes().all(|byte| byte.is_ascii_alphanumeric());
+        let Some(kind) = kind.filter(is_kind) else {
             return Err(nameless("", "it does not say its kind"));
         };
         let metadata = map.get("metadata");

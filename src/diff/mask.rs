@@ -1,10 +1,11 @@
 //! What must not be shown, taken out before any view exists.
 
 use std::borrow::Cow;
+use std::cell::OnceCell;
 use std::collections::BTreeSet;
 
 use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
+use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD, URL_SAFE, URL_SAFE_NO_PAD};
 use serde_json::Value;
 
 use crate::engine::uri_part;
@@ -16,52 +17,90 @@ use super::{Hidden, LiveObject};
 /// Shorter values are hidden where they stand alone, and not where they are a part of a longer text.
 const SHORTEST_PART: usize = 6;
 
-/// Every value of a Secret that was read.
+/// Every value of a Secret that was read, to be kept out of whatever is said.
 #[derive(Debug)]
-pub(super) struct Mask<'a> {
+pub struct Mask<'a> {
     values: BTreeSet<&'a [u8]>,
+    /// Made when the first sentence asks.
+    parts: OnceCell<Vec<String>>,
 }
 
 /// The same for one Database: what is known to be no secret, and what must not stand inside a longer text either.
 #[derive(Debug)]
-pub(super) struct DatabaseMask<'a> {
-    all: &'a Mask<'a>,
+pub(super) struct DatabaseMask<'m> {
+    all: &'m Mask<'m>,
     known: BTreeSet<Vec<u8>>,
-    parts: Vec<String>,
+    values: Vec<&'m [u8]>,
+    /// Made when the first difference asks.
+    parts: OnceCell<Vec<String>>,
 }
 
 impl<'a> Mask<'a> {
-    pub(super) fn new(objects: &'a [LiveObject]) -> Mask<'a> {
+    /// The values of the Secrets among the objects.
+    #[must_use]
+    pub fn new(objects: &'a [LiveObject]) -> Mask<'a> {
         let values = objects.iter().flat_map(|object| object.secret.values()).map(Hidden::reveal);
-        Mask { values: values.filter(|value| !value.is_empty()).collect() }
+        Mask { values: values.filter(|value| !value.is_empty()).collect(), parts: OnceCell::new() }
     }
 
     /// A sentence of the server's, without any value.
-    pub(super) fn sentence(&self, text: &str) -> String {
-        let parts: Vec<String> = self.values.iter().flat_map(|value| spellings(value)).collect();
-        cut(text, &parts).into_owned()
+    #[must_use]
+    pub fn sentence(&self, text: &str) -> String {
+        cut(text, self.parts.get_or_init(|| parts_of(self.values.iter().copied()))).into_owned()
     }
 
     /// `known` are texts that stand in a Secret and are no secret, such as the port.
-    pub(super) fn of_database<'m>(&'m self, secrets: &[&LiveObject], known: BTreeSet<Vec<u8>>) -> DatabaseMask<'m> {
+    pub(super) fn of_database<'m>(&'m self, secrets: &[&'m LiveObject], known: BTreeSet<Vec<u8>>) -> DatabaseMask<'m> {
         let values = secrets.iter().flat_map(|secret| secret.secret.values()).map(Hidden::reveal);
-        let parts = values.filter(|value| !known.contains(*value)).flat_map(spellings).collect();
-        DatabaseMask { all: self, known, parts }
+        let values = values.filter(|value| !known.contains(*value)).collect();
+        DatabaseMask { all: self, known, values, parts: OnceCell::new() }
     }
 }
 
-/// As it is, in base64, and as a part of a URI.
+/// Every spelling of some values, the longest first: a shorter one may be a part of it.
+fn parts_of<'v>(values: impl Iterator<Item = &'v [u8]>) -> Vec<String> {
+    let forms: BTreeSet<String> = values.flat_map(spellings).collect();
+    let mut forms: Vec<String> = forms.into_iter().collect();
+    forms.sort_by_key(|form| std::cmp::Reverse(form.len()));
+    forms
+}
+
+/// As it is, in the forms of base64, as a part of a URI or of a form, and as JSON and its pointers write it.
 fn spellings(value: &[u8]) -> Vec<String> {
     if value.len() < SHORTEST_PART {
         return Vec::new();
     }
-    let mut forms = vec![STANDARD.encode(value)];
+    let mut forms: Vec<String> =
+        [STANDARD, STANDARD_NO_PAD, URL_SAFE, URL_SAFE_NO_PAD].iter().map(|form| form.encode(value)).collect();
     if let Ok(text) = std::str::from_utf8(value) {
-        forms.push(uri_part(text));
+        let percent = uri_part(text);
+        forms.push(percent.replace("%20", "+"));
+        forms.push(small_digits(&percent));
+        forms.push(percent);
+        forms.push(Value::from(text).to_string().trim_matches('"').to_owned());
+        forms.push(text.replace('~', "~0").replace('/', "~1"));
         forms.push(text.to_owned());
     }
-    forms.dedup();
     forms
+}
+
+/// `%2f` for `%2F`.
+fn small_digits(percent: &str) -> String {
+    let mut digits = 0;
+    percent
+        .chars()
+        .map(|character| match character {
+            '%' => {
+                digits = 2;
+                character
+            }
+            other if digits > 0 => {
+                digits -= 1;
+                other.to_ascii_lowercase()
+            }
+            other => other,
+        })
+        .collect()
 }
 
 fn cut<'t>(text: &'t str, parts: &[String]) -> Cow<'t, str> {
@@ -126,7 +165,7 @@ impl DatabaseMask<'_> {
                         let copy = value.as_str().is_some_and(|text| is_copy("", &key, text));
                         let value =
                             if (telling && key == "value") || copy { Value::from(HIDDEN) } else { self.inside(value) };
-                        (key, value)
+                        (self.text(&key), value)
                     })
                     .collect()
             }
@@ -134,12 +173,24 @@ impl DatabaseMask<'_> {
         }
     }
 
+    /// The place of a difference: a name that somebody chose may be a value.
+    pub(super) fn place(&self, place: String) -> String {
+        match cut(&place, self.parts()) {
+            Cow::Borrowed(_) => place,
+            Cow::Owned(place) => place,
+        }
+    }
+
+    fn parts(&self) -> &[String] {
+        self.parts.get_or_init(|| parts_of(self.values.iter().copied()))
+    }
+
     fn text(&self, text: &str) -> String {
         let bytes = text.as_bytes();
         if self.all.values.contains(bytes) && !self.known.contains(bytes) {
             return HIDDEN.to_owned();
         }
-        cut(text, &self.parts).into_owned()
+        cut(text, self.parts()).into_owned()
     }
 }
 

@@ -33,6 +33,7 @@ pub use dump::Identities;
 pub use hidden::Hidden;
 pub use kind::{KINDS, Kind, STORAGE_CLASS};
 pub use live::{Gap, GapReason, HIDDEN, HIDDEN_OTHER, LiveError, LiveObject, LiveSet, Read, Stopped};
+pub use mask::Mask;
 pub use report::{
     Bucket, Change, ChangedBy, DatabaseReport, FailOn, Impact, Notice, ObjectReport, Op, Origin, Report,
     SCHEMA_VERSION, Status, Summary, Verdict,

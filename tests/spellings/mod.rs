@@ -46,6 +46,7 @@ pub(crate) fn all(secret: &str) -> Vec<(&'static str, String)> {
         ("percent-encoded in small letters", percent(&unreserved, false)),
         ("percent-encoded as a whole", percent(&nothing, true)),
         ("as a form encodes it", percent(&|byte| unreserved(byte) || byte == b' ', true).replace(' ', "+")),
+        ("as a JSON pointer", secret.replace('~', "~0").replace('/', "~1")),
         ("reversed", reversed.clone()),
         ("reversed and in base64", STANDARD.encode(reversed.as_bytes())),
         ("in base64 and reversed", STANDARD.encode(bytes).chars().rev().collect()),

@@ -40,7 +40,10 @@ pub(super) fn read(args: &DiffArgs, wanted: &mut Wanted, secrets: bool, tell: &T
     let (seen, opinions) = runtime.block_on(async {
         match cluster::connect(&choice).await {
             Ok(client) => {
-                let seen = cluster::read_live(&client, source.clone(), &what).await;
+                let mut seen = cluster::read_live(&client, source.clone(), &what).await;
+                if let Some(address) = cluster::address(&choice).await {
+                    seen.name_server(&address);
+                }
                 let opinions = cluster::dry_run(&client, objects, &seen.live).await;
                 (seen, opinions)
             }

@@ -51,6 +51,17 @@ pub struct Seen {
     pub not_everywhere: Vec<&'static str>,
 }
 
+impl Seen {
+    /// Says the address of a server that could not be reached: a name of a context is not enough to look for it.
+    pub fn name_server(&mut self, address: &str) {
+        for gap in &mut self.live.gaps {
+            if let Some(why) = gap.message.strip_prefix(request::UNREACHED) {
+                gap.message = format!("the server {address} cannot be reached{why}");
+            }
+        }
+    }
+}
+
 /// Reads what is wanted. Never fails: an unreachable server is a gap of every kind.
 ///
 /// Makes one list per kind and page, and further requests only for what is wanted and was not found in it.

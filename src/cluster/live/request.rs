@@ -146,13 +146,20 @@ async fn is_served(client: &Client, kind: &Kind) -> Result<bool, String> {
     }
 }
 
+/// How a message begins when there is no connection. Who knows the address puts it in.
+pub(in crate::cluster) const UNREACHED: &str = "the server cannot be reached";
+
 /// An error with its causes. The first words of the client's own errors say nothing: `client error (Connect)`.
 fn in_words(error: &kube::Error) -> String {
     if matches!(error, kube::Error::SerdeError(_)) {
         // Its words would quote the answer.
         return "the server's answer is not understood".to_owned();
     }
-    let mut words = vec![error.to_string()];
+    // What the client calls it, "ServiceError", says nothing to anybody.
+    let mut words = vec![match error {
+        kube::Error::Service(_) | kube::Error::HyperError(_) => UNREACHED.to_owned(),
+        other => other.to_string(),
+    }];
     let mut cause = error.source();
     while let Some(error) = cause {
         let text = error.to_string();
