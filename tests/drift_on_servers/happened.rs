@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use super::happened::{self, Event, Writer};
 use super::plans::{self, Case};
 use super::servers::{self, Server};
-use super::{apply, policy, prepared, read, runtime};
+use super::{Turn, apply, on_each, policy, read};
 
 /// Cases that cannot be brought about here, and why.
 const NOT_HERE: &[(&str, &str)] = &[
@@ -87,26 +87,26 @@ fn found(report: &Report, names_writers: bool) -> Said {
 /// is told in another way than we say. RD-44, RD-51 to RD-56, RD-59 to RD-64, RD-67, RD-73, RD-77, RD-79.
 #[test]
 fn what_happens_in_the_fixtures_is_told_of_real_servers_alike() {
-    runtime().block_on(async {
+    let found = on_each(async |Turn { server, .. }| {
         let mut failures = Vec::new();
         let mut count = 0;
-        for server in prepared().await {
-            for (number, case) in cases().iter().enumerate() {
-                if NOT_HERE.iter().any(|(name, _)| *name == name_of(case)) {
-                    continue;
-                }
-                count += 1;
-                let (report, names_writers) =
-                    bring_about(&server, case, &format!("happened-{}-{number}", std::process::id())).await;
-                let (expected, found) = (expected(case), found(&report, names_writers));
-                for (sign, lines) in [("-", expected.difference(&found)), ("+", found.difference(&expected))] {
-                    failures.extend(lines.map(|line| format!("{} {}: {sign} {line:?}", server.minor, name_of(case))));
-                }
+        for (number, case) in cases().iter().enumerate() {
+            if NOT_HERE.iter().any(|(name, _)| *name == name_of(case)) {
+                continue;
+            }
+            count += 1;
+            let (report, names_writers) =
+                bring_about(server, case, &format!("happened-{}-{number}", std::process::id())).await;
+            let (expected, found) = (expected(case), found(&report, names_writers));
+            for (sign, lines) in [("-", expected.difference(&found)), ("+", found.difference(&expected))] {
+                failures.extend(lines.map(|line| format!("{} {}: {sign} {line:?}", server.minor, name_of(case))));
             }
         }
-        println!("{count} cases");
-        assert!(failures.is_empty(), "{} lines:\n{}", failures.len(), failures.join("\n"));
+        (count, failures)
     });
+    let failures: Vec<String> = found.iter().flat_map(|(_, failures)| failures.clone()).collect();
+    println!("{} cases", found.iter().map(|(count, _)| count).sum::<usize>());
+    assert!(failures.is_empty(), "{} lines:\n{}", failures.len(), failures.join("\n"));
 }
 
 async fn bring_about(server: &Server, case: &Path, namespace: &str) -> (Report, bool) {

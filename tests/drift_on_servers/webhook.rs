@@ -103,7 +103,7 @@ fn additions(object: &Value) -> Vec<Value> {
     patch
 }
 
-async fn configure(server: &Server, pem: &str, port: u16) -> Value {
+async fn configure(server: &Server, namespace: &str, pem: &str, port: u16) -> Value {
     let configuration = json!({
         "apiVersion": "admissionregistration.k8s.io/v1", "kind": "MutatingWebhookConfiguration",
         "metadata": {"name": "mesh.example.com"},
@@ -112,7 +112,7 @@ async fn configure(server: &Server, pem: &str, port: u16) -> Value {
             // A failure would be silent, and the test would say so: it waits for the first addition.
             "failurePolicy": "Ignore", "timeoutSeconds": 5,
             "clientConfig": {"url": format!("https://127.0.0.1:{port}/"), "caBundle": STANDARD.encode(pem)},
-            "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "injected"}},
+            "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": namespace}},
             "rules": [{"apiGroups": ["", "apps"], "apiVersions": ["v1"], "resources": ["statefulsets", "services"],
                 "operations": ["CREATE", "UPDATE"], "scope": "Namespaced"}],
         }],
@@ -125,11 +125,13 @@ async fn configure(server: &Server, pem: &str, port: u16) -> Value {
 #[test]
 fn what_a_mutating_webhook_adds_is_foreign_and_no_drift() {
     let (pem, port) = listen();
+    // Of its own each time, so that the test can be run again on the same server.
+    let namespace = format!("injected-{}", std::process::id());
     runtime().block_on(async {
         for server in prepared().await {
-            server.namespace("injected").await;
-            let configuration = configure(&server, &pem, port).await;
-            let cases = plans::all(|_| Some("injected".to_owned()));
+            server.namespace(&namespace).await;
+            let configuration = configure(&server, &namespace, &pem, port).await;
+            let cases = plans::all(|_| Some(namespace.clone()));
             let case = cases.into_iter().find(|case| case.name == "order-db").unwrap();
             let set = case.objects.iter().find(|object| object.kind == "StatefulSet").unwrap();
             let end = Instant::now() + Duration::from_secs(60);
@@ -143,7 +145,7 @@ fn what_a_mutating_webhook_adds_is_foreign_and_no_drift() {
             apply(&server, &case).await;
             // Applied again, as each sync does: the webhook is called again, and the fields have owners by now.
             apply(&server, &case).await;
-            let report = compare(&case.plan, &case.objects, &read(&server, "injected").await, &server);
+            let report = compare(&case.plan, &case.objects, &read(&server, &namespace).await, &server);
             let path = super::servers::path_of(&configuration);
             server.send("DELETE", &path, "application/json", &Value::Null).await.ok().unwrap();
             let all = changes(&report);
