@@ -8,18 +8,25 @@ use crate::engine::{self, Engine};
 use crate::plan::Plan;
 use crate::render::{DATABASE_LABEL, NAME_LABEL, Object, admin_secret_name, app_secret_name};
 
-use super::{Desired, LiveObject};
+use super::{Desired, LiveObject, LiveSet};
 
 /// The live objects by kind, namespace and name, and by the Database whose label they carry.
 pub(super) struct Index<'a> {
     by_name: BTreeMap<(&'a str, &'a str, &'a str), usize>,
     by_database: BTreeMap<(&'a str, &'a str), Vec<usize>>,
     objects: &'a [LiveObject],
+    /// Whether a claim that is not here is not there: a dump need not hold them, and a commit never does.
+    pub(super) knows_claims: bool,
 }
 
 impl<'a> Index<'a> {
-    pub(super) fn new(objects: &'a [LiveObject]) -> Index<'a> {
-        let mut index = Index { by_name: BTreeMap::new(), by_database: BTreeMap::new(), objects };
+    pub(super) fn new(live: &'a LiveSet) -> Index<'a> {
+        let objects = live.objects.as_slice();
+        let is_claim = |object: &LiveObject| object.kind == "PersistentVolumeClaim";
+        let gap = live.gaps.iter().any(|gap| gap.kind == "PersistentVolumeClaim");
+        let knows_claims =
+            !gap && !live.is_rendered && (!live.is_dump || objects.is_empty() || objects.iter().any(is_claim));
+        let mut index = Index { by_name: BTreeMap::new(), by_database: BTreeMap::new(), objects, knows_claims };
         for (place, object) in objects.iter().enumerate() {
             index.by_name.entry((&object.kind, &object.namespace, &object.name)).or_insert(place);
             if let Some(database) = label(object, DATABASE_LABEL) {

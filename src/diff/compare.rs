@@ -60,7 +60,7 @@ impl<'a> Comparison<'a> {
         Comparison {
             live,
             policy,
-            index: Index::new(&live.objects),
+            index: Index::new(live),
             mask,
             causes: CauseMaps::default(),
             gaps,

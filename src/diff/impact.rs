@@ -194,6 +194,9 @@ pub(super) fn of_missing(object: &Object, around: &Around<'_>) -> Judged {
     let in_place = |reason: &'static str| Judged::new(Impact::InPlace, reason);
     match object.kind.as_str() {
         "StatefulSet" if !around.claims.is_empty() => in_place("the members start on the volumes that are there"),
+        "StatefulSet" if !around.index.knows_claims => {
+            in_place("the members start on the volumes that were left for them, if there are any: no claims were seen")
+        }
         "StatefulSet" => in_place("the members start with empty volumes"),
         "Secret" if around.was_filled() => Judged::new(
             Impact::DataRisk,

@@ -70,6 +70,7 @@ fn replicas(found: &Found<'_>, around: &Around<'_>) -> Judged {
     if wanted > have {
         let kept = around.claims.iter().filter(|claim| (have..wanted).contains(&claim.ordinal)).count();
         let volumes = match (kept, wanted - have) {
+            (0, _) if !around.index.knows_claims => "on volumes that were left, if there are any: no claims were seen",
             (0, 1) => "on a new volume",
             (0, _) => "on new volumes",
             (_, 1) => "on the volume that was left for it",

@@ -105,7 +105,7 @@ impl Page<'_> {
         }
         let _ = writeln!(
             self.out,
-            "</ul>\n<p class=\"soft\">{} of {}. {}.</p>",
+            "</ul>\n<p class=\"soft\">{} of {}; {}.</p>",
             count(totals.objects(), "object"),
             count(totals.databases, "Database"),
             totals.changes()
@@ -234,10 +234,13 @@ impl Page<'_> {
     }
 
     fn change(&mut self, database: &DatabaseReport, change: &Change) {
-        let word = match change.op {
-            Op::Add => "add",
-            Op::Remove => "remove",
-            Op::Replace => "replace",
+        let word = match (change.bucket, change.op) {
+            // Nothing takes it away, and nothing sets it.
+            (Bucket::Foreign, Op::Remove) => "added",
+            (Bucket::Foreign, _) => "differs",
+            (_, Op::Add) => "add",
+            (_, Op::Remove) => "remove",
+            (_, Op::Replace) => "replace",
         };
         let _ = write!(
             self.out,
