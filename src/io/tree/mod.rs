@@ -1,7 +1,7 @@
 //! The tree of files that `render --output-dir` writes: `<dir>/<namespace>/<database>/<kind>-<name>.yaml`.
 //!
 //! Three steps. [`survey`] reads what is there. [`plan`] decides, as a function of two values, what to write and what
-//! to remove, or why everything is left as it is. [`write`] does it so that a kill at any moment leaves old or new
+//! to remove, or why everything is left as it is. [`write()`] does it so that a kill at any moment leaves old or new
 //! files and a tree that the next run repairs.
 //!
 //! Of what is wanted only digests are kept, so that memory does not grow with the texts: [`Texts`] makes those of one
