@@ -12,8 +12,8 @@ use super::exit::Exit;
 use super::tell::Tell;
 use crate::api::PlatformSettings;
 use crate::check::{self, Ground};
-use crate::cluster;
-use crate::controller::{self, Ended, Mode, Options, Shard, WORKERS};
+use crate::cluster::{self, Connect, ConnectError};
+use crate::controller::{self, Clients, Ended, Mode, Options, Shard, WATCH_SILENCE, WORKERS};
 use crate::input::{self, Schemas};
 use crate::io;
 use crate::problem::{Problem, Problems};
@@ -108,12 +108,8 @@ pub(super) fn run(args: &ControllerArgs, tell: &Tell) -> Exit {
         Err(error) => return tell.unreached(&error.to_string()),
     };
     let ended = runtime.block_on(async {
-        match cluster::connect(&args.cluster.connect(true)).await {
-            Ok(client) => {
-                controller::run(client, options).await.map_err(|ended| (is_invalid(&ended), ended.to_string()))
-            }
-            Err(error) => Err((false, error.to_string())),
-        }
+        let clients = connect(&args.cluster).await.map_err(|error| (false, error.to_string()))?;
+        controller::run(clients, options).await.map_err(|ended| (is_invalid(&ended), ended.to_string()))
     });
     match ended {
         Ok(()) => Exit::Done,
@@ -123,6 +119,13 @@ pub(super) fn run(args: &ControllerArgs, tell: &Tell) -> Exit {
         }
         Err((false, reason)) => tell.unreached(&reason),
     }
+}
+
+async fn connect(flags: &ClusterFlags) -> Result<Clients, ConnectError> {
+    let choice = flags.connect(true);
+    let requests = cluster::connect(&choice).await?;
+    let watches = cluster::connect(&Connect { request_timeout: Some(WATCH_SILENCE), ..choice }).await?;
+    Ok(Clients { requests, watches })
 }
 
 const fn is_invalid(ended: &Ended) -> bool {

@@ -94,6 +94,18 @@ impl Shard {
 /// Reads the platform file: the ground when it is right, else what is wrong with it.
 pub type ReadGround = Box<dyn Fn() -> Result<Ground, String> + Send + Sync>;
 
+/// Two connections to one cluster.
+#[derive(Clone)]
+pub struct Clients {
+    /// For requests that are answered at once, so that a server which does not answer is noticed.
+    pub requests: Client,
+    /// For watches, which may be silent for [`WATCH_SILENCE`].
+    pub watches: Client,
+}
+
+/// The longest that a watch may be silent: a little more than a server lets one live that brings nothing.
+pub const WATCH_SILENCE: Duration = Duration::from_secs(330);
+
 /// How the controller runs.
 pub struct Options {
     /// Whether it writes.
@@ -138,6 +150,7 @@ pub enum Ended {
 /// What all parts share.
 struct Inner {
     client: Client,
+    watches: Client,
     mode: Mode,
     shard: Shard,
     cache: Cache,
@@ -162,12 +175,14 @@ impl Inner {
 ///
 /// # Errors
 /// See [`Ended`]. A server that does not answer is waited for.
-pub async fn run(client: Client, options: Options) -> Result<(), Ended> {
+pub async fn run(clients: Clients, options: Options) -> Result<(), Ended> {
+    let Clients { requests: client, watches } = clients;
     let Options { mode, namespace, shard, workers, lease_namespace, identity, health, metrics, ground, log } = options;
     let first = ground().map_err(Ended::Ground)?;
     let shared: Shared = Arc::new(Inner {
         events: events::Recorder::new(client.clone(), &identity),
         client: client.clone(),
+        watches,
         mode,
         shard,
         cache: Cache::default(),
@@ -222,7 +237,7 @@ async fn work(shared: Shared, namespace: Option<&str>, workers: u16, ground: Rea
     if let Some(minor) = version(&shared.client).await {
         let _ = shared.kubernetes.set(minor);
     }
-    let databases = watching::objects(&shared.client, &watching::database(), namespace);
+    let databases = watching::objects(&shared.watches, &watching::database(), namespace);
     let writer = reflector::store::Writer::new(watching::database());
     let store = writer.as_reader();
     let progress = shared.clone();

@@ -44,7 +44,7 @@ pub(super) fn owned(shared: &Shared, namespace: Option<&str>) -> impl Stream<Ite
 }
 
 fn of_kind(shared: Shared, kind: &'static Kind, namespace: Option<&str>) -> impl Stream<Item = DatabaseKey> + use<> {
-    let api = objects(&shared.client, &resource_of(kind), namespace);
+    let api = objects(&shared.watches, &resource_of(kind), namespace);
     let config = watcher::Config::default().labels(DATABASE_LABEL);
     let mut complete = false;
     watcher(api, config)

@@ -299,10 +299,22 @@ impl Bed {
         path.to_str().unwrap().to_owned()
     }
 
-    /// resourceVersions, without those that change by themselves.
+    /// Fills the passwords as a person does.
+    pub(crate) fn fill(&self, name: &str) {
+        let output = Command::new(env!("CARGO_BIN_EXE_dbrender"))
+            .args(["credentials", "fill", "--engine", "postgresql", "--namespace", &self.namespace])
+            .args(["--app-secret", &format!("{name}-app"), "--admin-secret", &format!("{name}-admin")])
+            .env("KUBECONFIG", &self.kubeconfig)
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    }
+
+    /// resourceVersions of what only the controller writes: others have a status, which lives on.
     pub(crate) async fn versions(&self, objects: &[Value]) -> Vec<String> {
+        const STILL: [&str; 6] = ["ConfigMap", "NetworkPolicy", "Role", "RoleBinding", "Secret", "ServiceAccount"];
         let mut versions = Vec::new();
-        for object in objects {
+        for object in objects.iter().filter(|object| STILL.contains(&object["kind"].as_str().unwrap())) {
             let live = self.server.get(object).await.body;
             versions.push(format!("{} {}", object["metadata"]["name"], live["metadata"]["resourceVersion"]));
         }

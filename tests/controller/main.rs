@@ -285,6 +285,8 @@ fn a_controller_that_only_watches_writes_the_status_and_nothing_else() {
             for object in bed.rendered("order-db").await {
                 bed.server.apply(&object).await.ok().unwrap();
             }
+            // There is no kubelet that would run the Job.
+            bed.fill("order-db");
             bed.until("it is in sync", async |bed| condition(&bed.database("order-db").await, "Drifted") == "False")
                 .await;
             bed.until("it is ready", async |bed| condition(&bed.database("order-db").await, "Ready") == "True").await;
