@@ -135,7 +135,7 @@ wait_for_empty_members() {
     wanted=$(fact replicas)
     for i in $(others); do
       if known "$i"; then
-        role=$(role_at "$i")
+        role=$(role_at "$i") || role=''   # one that does not listen yet ends the pipe with an error
         case $role in
           uninitialized) ;;
           '') doubt="$(member_name "$i") exists but does not answer: it may hold the data." ;;
