@@ -71,6 +71,20 @@ pub struct Plan {
     pub image_pull_secrets: Vec<String>,
 }
 
+impl Plan {
+    /// Host name of the primary's Service.
+    #[must_use]
+    pub fn service_host(&self) -> String {
+        format!("{}.{}.svc.{}", self.name, self.namespace, self.cluster_domain)
+    }
+
+    /// Domain in which each member has a name of its own: that of the headless Service.
+    #[must_use]
+    pub fn members_domain(&self) -> String {
+        format!("{}-headless.{}.svc.{}", self.name, self.namespace, self.cluster_domain)
+    }
+}
+
 /// Who chooses a new primary. Engine and profile together decide what the pods run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Profile {

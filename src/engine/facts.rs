@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use crate::plan::Plan;
+
 /// Everything that one Database of an engine needs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Facts {
@@ -97,6 +99,40 @@ pub struct Container {
     pub size: Size,
     /// User id where the image needs another than the server's.
     pub uid: Option<i64>,
+}
+
+/// What an application has to know, for the Secret that it mounts: servicebinding.io's names, and no password.
+pub(super) fn of_application(plan: &Plan, port: u16) -> BTreeMap<&'static str, String> {
+    BTreeMap::from([
+        ("type", plan.engine.as_str().to_owned()),
+        ("provider", "dbrender".to_owned()),
+        ("host", plan.service_host()),
+        ("port", port.to_string()),
+        ("database", plan.database.clone()),
+        ("username", plan.username.clone()),
+    ])
+}
+
+impl Container {
+    /// A container that runs a command and has nothing else yet.
+    #[must_use]
+    pub const fn new(name: &'static str, image: Image, command: Vec<&'static str>, size: Size) -> Container {
+        Container {
+            name,
+            image,
+            command,
+            args: Vec::new(),
+            env: Vec::new(),
+            ports: Vec::new(),
+            mounts: Vec::new(),
+            startup: None,
+            liveness: None,
+            readiness: None,
+            pre_stop: None,
+            size,
+            uid: None,
+        }
+    }
 }
 
 /// An environment variable.

@@ -4,6 +4,7 @@ use minijinja::syntax::SyntaxConfig;
 use minijinja::{AutoEscape, Environment, UndefinedBehavior};
 
 use crate::plan::{Destination, Plan};
+use crate::problem::{Code, FieldPath, Problem, Problems};
 
 /// Templates of server configuration. A missing variable is an error, and nothing is escaped: the files are no HTML.
 pub(super) fn templates(templates: &[(&'static str, &'static str)]) -> Environment<'static> {
@@ -56,4 +57,20 @@ fn destination(destination: &Destination, path: &str) -> Vec<(&'static str, Stri
 /// Assignments that a shell can source: every value in single quotes.
 pub(super) fn assignments(values: &[(&str, String)]) -> String {
     values.iter().map(|(name, value)| format!("{name}='{}'\n", value.replace('\'', r"'\''"))).collect()
+}
+
+/// Reports a character that no file of server configuration can hold. `but`: one that this engine's can.
+pub(super) fn has_control_character(
+    name: &str,
+    text: &str,
+    but: Option<char>,
+    path: &FieldPath,
+    out: &mut Problems,
+) -> bool {
+    let Some(character) = text.chars().find(|c| c.is_control() && Some(*c) != but) else { return false };
+    let number = u32::from(character);
+    let message = format!("the value of {name} holds the character U+{number:04X}, which no configuration file can");
+    let problem = Problem::new(Code::InvalidParameter, path.clone(), message);
+    out.push(problem.with_hint("write the value in one line"));
+    true
 }

@@ -5,8 +5,11 @@
 mod catalog;
 mod facts;
 mod files;
+mod identifier;
 mod mysql;
 mod postgresql;
+mod reserved;
+mod sizes;
 mod tasks;
 
 pub use catalog::{Edition, ImageOf, NEWEST_EDITION, Release, helper_image, rclone_image};

@@ -81,19 +81,9 @@ fn volumes(credentials: VolumeSource, backup: VolumeSource) -> Vec<Volume> {
 
 fn server_container(name: &'static str, script: &'static str, mounts: Vec<Mount>) -> Container {
     Container {
-        name,
-        image: Image::Server,
-        command: vec![script],
-        args: Vec::new(),
         env: vec![EnvVar::Value("HOME", TMP.path.to_owned())],
-        ports: Vec::new(),
         mounts,
-        startup: None,
-        liveness: None,
-        readiness: None,
-        pre_stop: None,
-        size: SIZE,
-        uid: None,
+        ..Container::new(name, Image::Server, vec![script], SIZE)
     }
 }
 

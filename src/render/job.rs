@@ -43,9 +43,6 @@ fn build_credentials(input: &Input<'_>) -> Job {
     let task = Task {
         init: Vec::new(),
         container: Container {
-            name: "fill",
-            image: Image::Helper,
-            command: vec!["dbrender", "credentials", "fill"],
             args: vec![
                 "--namespace".to_owned(),
                 plan.namespace.clone(),
@@ -58,15 +55,7 @@ fn build_credentials(input: &Input<'_>) -> Job {
                 "--wait".to_owned(),
                 format!("{FILL_DEADLINE}s"),
             ],
-            env: Vec::new(),
-            ports: Vec::new(),
-            mounts: Vec::new(),
-            startup: None,
-            liveness: None,
-            readiness: None,
-            pre_stop: None,
-            size: FILL,
-            uid: None,
+            ..Container::new("fill", Image::Helper, vec!["dbrender", "credentials", "fill"], FILL)
         },
         volumes: Vec::new(),
         // Longer than its own wait, so that its last sentence is what is read.

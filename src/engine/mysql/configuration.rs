@@ -9,7 +9,7 @@ use crate::api::Replication;
 use crate::engine::files;
 use crate::plan::{Plan, Profile};
 
-use super::{GROUP_PORT, MEMBERS_MAX, PORT, members_domain, service_host, settings};
+use super::{GROUP_PORT, MEMBERS_MAX, PORT, settings};
 
 static ENVIRONMENT: LazyLock<Environment<'static>> =
     LazyLock::new(|| files::templates(&[("my.cnf", include_str!("my.cnf.j2"))]));
@@ -54,7 +54,7 @@ fn facts(plan: &Plan) -> String {
         ("APP_USERNAME", plan.username.clone()),
         ("DB_NAME", plan.name.clone()),
         ("GROUP_PORT", GROUP_PORT.to_string()),
-        ("HEADLESS", members_domain(plan)),
+        ("HEADLESS", plan.members_domain()),
         ("MEMBERS_MAX", MEMBERS_MAX.to_string()),
         ("NAMESPACE", plan.namespace.clone()),
         ("PORT", PORT.to_string()),
@@ -62,7 +62,7 @@ fn facts(plan: &Plan) -> String {
         ("REPLICATION", replication.to_owned()),
         ("RESTORE_ID", files::restore_id(plan)),
         ("SERIES", plan.version.series.clone()),
-        ("SERVICE", service_host(plan)),
+        ("SERVICE", plan.service_host()),
         ("TLS", if plan.tls_secret.is_some() { "on" } else { "off" }.to_owned()),
         ("VERSION", plan.version.exact.clone()),
     ])

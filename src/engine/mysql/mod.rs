@@ -12,7 +12,7 @@ mod value;
 use std::collections::BTreeMap;
 
 use crate::api::{DatabaseSpec, EngineName};
-use crate::engine::{Engine, Facts, Release, RoleSelector, StoredKey, VersionMove, tasks, uri_part};
+use crate::engine::{Engine, Facts, Release, RoleSelector, StoredKey, VersionMove, facts, tasks, uri_part};
 use crate::plan::{Plan, Profile};
 use crate::problem::Problems;
 
@@ -122,18 +122,11 @@ impl Engine for MySql {
             primary: if automatic { RoleSelector::Label } else { RoleSelector::Ordinal },
             has_read_service: automatic,
             member_ports: server::member_ports(plan),
-            app_facts: BTreeMap::from([
-                ("type", "mysql".to_owned()),
-                ("provider", "dbrender".to_owned()),
-                ("host", service_host(plan)),
-                ("port", PORT.to_string()),
-                ("database", plan.database.clone()),
-                ("username", plan.username.clone()),
-            ]),
+            app_facts: facts::of_application(plan, PORT),
             restart_settings: settings::needing_restart(plan),
             backup: tasks::backup(plan),
             restore: tasks::restore(plan),
-            endpoint: format!("{}:{PORT}", service_host(plan)),
+            endpoint: format!("{}:{PORT}", plan.service_host()),
         }
     }
 }
@@ -151,7 +144,7 @@ macro_rules! scripts {
     ($($name:literal)*) => { &[ $( ($name, include_str!(concat!("scripts/", $name))), )* ] };
 }
 
-/// Every file of the folder `scripts`, by name. A test fails when one is missing here. Those that speak of no server are
+/// Every file of the folder `scripts`, by name. `tests/engine_files.rs` fails when one is missing here. Those that speak of no server are
 /// links to the same files of the other engine.
 const SCRIPTS: &[(&str, &str)] = scripts! {
     "accounts.sh" "agent-automatic.sh" "agent-manual.sh" "agent.sh" "archive.sh" "backup.sh" "bootstrap.sh" "bucket.sh"
@@ -159,41 +152,15 @@ const SCRIPTS: &[(&str, &str)] = scripts! {
     "start.sh" "upload.sh" "volume.sh"
 };
 
-/// Host name of the primary's Service.
-fn service_host(plan: &Plan) -> String {
-    format!("{}.{}.svc.{}", plan.name, plan.namespace, plan.cluster_domain)
-}
-
-/// Domain in which each member has a name of its own.
-fn members_domain(plan: &Plan) -> String {
-    format!("{}-headless.{}.svc.{}", plan.name, plan.namespace, plan.cluster_domain)
-}
-
 #[cfg(test)]
 mod tests {
     use std::collections::{BTreeMap, BTreeSet};
-    use std::fs;
-    use std::path::Path;
 
     use crate::api::{Database, EngineName};
     use crate::check::{Ground, check};
     use crate::plan::{Plan, Profile, Version};
     use crate::render::render;
     use serde_json::{Value, json};
-
-    /// A script that is not in the list would be missing in every pod.
-    #[test]
-    fn every_script_of_the_folder_is_rendered() {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/engine/mysql/scripts");
-        let files: BTreeMap<String, String> = fs::read_dir(folder)
-            .unwrap()
-            .map(|entry| entry.unwrap().path())
-            .map(|path| (path.file_name().unwrap().to_string_lossy().into_owned(), fs::read_to_string(&path).unwrap()))
-            .collect();
-        let rendered: BTreeMap<String, String> =
-            super::SCRIPTS.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).collect();
-        assert_eq!(files, rendered);
-    }
 
     /// A plan, whether `check` lets its profile through yet or not.
     fn plan(profile: Profile, replicas: u8) -> Plan {
@@ -209,24 +176,6 @@ mod tests {
         plan.profile = profile;
         plan.version = Version { series: "9.7".to_owned(), exact: "9.7.2".to_owned() };
         plan
-    }
-
-    /// `testbed/unshare/mysql-server` gives real servers the configuration that is rendered, also of what `check` refuses
-    /// yet. `DBRENDER_BLESS=1` writes its files anew.
-    #[test]
-    fn the_trial_on_real_servers_has_what_is_rendered() {
-        for (profile, word) in [(Profile::Automatic, "automatic"), (Profile::Manual, "manual")] {
-            let rendered = super::configuration::all(&plan(profile, 3));
-            for name in ["dynamic.sql", "facts", "my.cnf"] {
-                let folder =
-                    Path::new(env!("CARGO_MANIFEST_DIR")).join("testbed/unshare/mysql-server.parts").join(word);
-                if std::env::var_os("DBRENDER_BLESS").is_some() {
-                    fs::create_dir_all(&folder).unwrap();
-                    fs::write(folder.join(name), &rendered[name]).unwrap();
-                }
-                assert_eq!(fs::read_to_string(folder.join(name)).unwrap(), rendered[name], "{word}/{name}");
-            }
-        }
     }
 
     fn objects(plan: &Plan) -> Vec<(String, Value)> {

@@ -5,12 +5,13 @@ use std::collections::BTreeMap;
 use super::parameters::{self, Change, Parameter};
 use super::{reserved, value};
 use crate::api::{DatabaseSpec, Quantity};
+use crate::engine::files;
+use crate::engine::identifier::{self, Name};
+use crate::engine::sizes::{self, Least};
 use crate::problem::{Code, FieldPath, Problem, Problems, nearest};
 
-/// Least memory, in bytes: a member of a group takes 665 MiB with the least of everything (measured).
-const MEMORY_LEAST: u64 = 768 << 20;
-/// Least CPU, in thousandths of a core: below it probes fail.
-const CPU_LEAST: u64 = 100;
+/// Memory: a member of a group takes 665 MiB with the least of everything (measured). CPU: below it probes fail.
+const LEAST: Least = Least { title: "MySQL", millicores: 100, memory: 768 << 20 };
 /// Longest name of a database, and of a user, in characters.
 const DATABASE_MAX: usize = 64;
 const USERNAME_MAX: usize = 32;
@@ -22,41 +23,11 @@ const USERS: [&str; 6] = ["backup", "monitor", "mysql", "replication", "restore"
 
 /// Names and least sizes.
 pub(super) fn check(spec: &DatabaseSpec, out: &mut Problems) {
-    identifier("database", &spec.database, DATABASE_MAX, &DATABASES, out);
-    identifier("username", &spec.username, USERNAME_MAX, &USERS, out);
-    let least = |field: &str, few: bool, what: &str, out: &mut Problems| {
-        if few {
-            let message = format!("MySQL needs {what} or more");
-            out.push(
-                Problem::new(Code::TooFewResources, FieldPath::of("spec.resources").key(field), message)
-                    .with_hint(format!("use {field}: {what}")),
-            );
-        }
-    };
-    // Fractions of a byte and of a millicore have a problem of their own.
-    let cpu = Quantity::parse(&spec.resources.cpu).ok();
-    let millicores = cpu.and_then(|cpu| cpu.millicores()).filter(|m| Quantity::parse(&format!("{m}m")).ok() == cpu);
-    let memory = Quantity::parse(&spec.resources.memory).ok();
-    let bytes = memory.and_then(|memory| memory.bytes()).filter(|bytes| Some(Quantity::of_bytes(*bytes)) == memory);
-    least("cpu", millicores.is_some_and(|m| (1..CPU_LEAST).contains(&m)), "100m", out);
-    least("memory", bytes.is_some_and(|bytes| (1..MEMORY_LEAST).contains(&bytes)), "768Mi", out);
-}
-
-fn identifier(field: &str, name: &str, longest: usize, taken: &[&str], out: &mut Problems) {
-    let letters = name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_');
-    let (reason, hint) = if name.is_empty() {
-        ("is empty".to_owned(), "write a name, or remove the field")
-    } else if name.len() > longest {
-        (format!("has {} characters, the server takes {longest}", name.len()), "use a shorter name")
-    } else if !letters || !name.starts_with(|c: char| c.is_ascii_lowercase()) {
-        ("would need quotes in every client".to_owned(), Code::InvalidIdentifier.hint())
-    } else if taken.contains(&name) || (field == "username" && name.starts_with("mysql_")) {
-        ("belongs to the server or to dbrender".to_owned(), "choose another name")
-    } else {
-        return;
-    };
-    let message = format!("spec.{field} {name:?} {reason}");
-    out.push(Problem::new(Code::InvalidIdentifier, FieldPath::of("spec").key(field), message).with_hint(hint));
+    let kept = Some(("mysql_", identifier::TAKEN));
+    let name = |field, name, longest, taken, kept| Name { field, name, longest, beyond: "takes", taken, kept };
+    identifier::check(&name("database", &spec.database, DATABASE_MAX, &DATABASES, None), out);
+    identifier::check(&name("username", &spec.username, USERNAME_MAX, &USERS, kept), out);
+    sizes::check(spec, &LEAST, out);
 }
 
 /// The user's settings, each under the server's own name and in one spelling. What cannot be set is reported and left out.
@@ -85,14 +56,7 @@ struct Setting<'a> {
 
 impl Setting<'_> {
     fn read(&self, memory: Option<u64>, out: &mut Problems) -> Option<(&'static Parameter, String)> {
-        if let Some(character) = self.text.chars().find(|c| c.is_control()) {
-            let message = format!(
-                "the value of {} holds the character U+{:04X}, which no configuration file can",
-                self.name,
-                u32::from(character)
-            );
-            let problem = Problem::new(Code::InvalidParameter, self.path.clone(), message);
-            out.push(problem.with_hint("write the value in one line"));
+        if files::has_control_character(self.name, self.text, None, &self.path, out) {
             return None;
         }
         let Some(parameter) = parameters::find(self.name) else {

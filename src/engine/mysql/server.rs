@@ -72,21 +72,7 @@ pub(super) fn containers(plan: &Plan) -> Vec<Container> {
 }
 
 fn container(name: &'static str, command: Vec<&'static str>, size: Size) -> Container {
-    Container {
-        name,
-        image: Image::Server,
-        command,
-        args: Vec::new(),
-        env: Vec::new(),
-        ports: Vec::new(),
-        mounts: Vec::new(),
-        startup: None,
-        liveness: None,
-        readiness: None,
-        pre_stop: None,
-        size,
-        uid: None,
-    }
+    Container::new(name, Image::Server, command, size)
 }
 
 /// Labels its own pod with the role that the agent writes down, and takes the label of the primary from the others. It

@@ -9,7 +9,7 @@ use crate::api::Replication;
 use crate::engine::files;
 use crate::plan::{Plan, Profile};
 
-use super::{MEMBERS_MAX, PORT, members_domain, scope, service_host, settings};
+use super::{MEMBERS_MAX, PORT, scope, settings};
 
 const TEMPLATES: [(&str, &str); 3] = [
     ("patroni.yml", include_str!("patroni.yml.j2")),
@@ -62,7 +62,7 @@ fn facts(plan: &Plan) -> String {
         ("APP_DATABASE", plan.database.clone()),
         ("APP_USERNAME", plan.username.clone()),
         ("DB_NAME", plan.name.clone()),
-        ("HEADLESS", members_domain(plan)),
+        ("HEADLESS", plan.members_domain()),
         ("MAJOR", plan.version.series.clone()),
         ("MEMBERS_MAX", MEMBERS_MAX.to_string()),
         ("NAMESPACE", plan.namespace.clone()),
@@ -82,7 +82,7 @@ fn facts(plan: &Plan) -> String {
             },
         ),
         ("RESTORE_ID", files::restore_id(plan)),
-        ("SERVICE", service_host(plan)),
+        ("SERVICE", plan.service_host()),
         ("TLS", on_off(plan.tls_secret.is_some()).to_owned()),
         ("VERSION", plan.version.exact.clone()),
     ])

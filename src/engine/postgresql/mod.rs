@@ -13,7 +13,9 @@ mod value;
 use std::collections::BTreeMap;
 
 use crate::api::{DatabaseSpec, EngineName};
-use crate::engine::{Engine, Facts, Release, RoleSelector, RunConfigMap, StoredKey, VersionMove, tasks, uri_part};
+use crate::engine::{
+    Engine, Facts, Release, RoleSelector, RunConfigMap, StoredKey, VersionMove, facts, tasks, uri_part,
+};
 use crate::plan::{Plan, Profile};
 use crate::problem::Problems;
 
@@ -147,18 +149,11 @@ impl Engine for PostgreSql {
             primary: if automatic { RoleSelector::Label } else { RoleSelector::Ordinal },
             has_read_service: automatic,
             member_ports: server::member_ports(plan),
-            app_facts: BTreeMap::from([
-                ("type", "postgresql".to_owned()),
-                ("provider", "dbrender".to_owned()),
-                ("host", service_host(plan)),
-                ("port", PORT.to_string()),
-                ("database", plan.database.clone()),
-                ("username", plan.username.clone()),
-            ]),
+            app_facts: facts::of_application(plan, PORT),
             restart_settings: settings::needing_restart(plan),
             backup: tasks::backup(plan),
             restore: tasks::restore(plan),
-            endpoint: format!("{}:{PORT}", service_host(plan)),
+            endpoint: format!("{}:{PORT}", plan.service_host()),
         }
     }
 }
@@ -178,23 +173,13 @@ macro_rules! scripts {
     ($($name:literal)*) => { &[ $( ($name, include_str!(concat!("scripts/", $name))), )* ] };
 }
 
-/// Every file of the folder `scripts`, by name. A test fails when one is missing here.
+/// Every file of the folder `scripts`, by name. `tests/engine_files.rs` fails when one is missing here.
 const SCRIPTS: &[(&str, &str)] = scripts! {
     "agent-automatic.sh" "agent-manual.sh" "agent.sh" "archive.sh" "backup.sh" "bootstrap.sh" "bucket.sh"
     "clone.sh" "connection.sh" "download.sh" "guard.sh" "initdb.sh" "leave.sh" "members.sh" "message.sh"
     "passwords.sh" "patroni.sh" "probe.sh" "restore.sh" "roles.sh" "setup.sh" "standby.sh" "start.sh"
     "upload.sh" "volume.sh"
 };
-
-/// Host name of the primary's Service.
-fn service_host(plan: &Plan) -> String {
-    format!("{}.{}.svc.{}", plan.name, plan.namespace, plan.cluster_domain)
-}
-
-/// Domain in which each member has a name of its own.
-fn members_domain(plan: &Plan) -> String {
-    format!("{}-headless.{}.svc.{}", plan.name, plan.namespace, plan.cluster_domain)
-}
 
 /// Patroni's name for the cluster, and the start of its ConfigMaps' names.
 fn scope(plan: &Plan) -> String {
@@ -218,25 +203,4 @@ fn run_config_maps(plan: &Plan) -> Vec<RunConfigMap> {
         store("patroni-leader", BTreeMap::new()),
         store("patroni-sync", BTreeMap::new()),
     ]
-}
-
-#[cfg(test)]
-mod tests {
-    use std::collections::BTreeMap;
-    use std::fs;
-    use std::path::Path;
-
-    /// A script that is not in the list would be missing in every pod.
-    #[test]
-    fn every_script_of_the_folder_is_rendered() {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/engine/postgresql/scripts");
-        let files: BTreeMap<String, String> = fs::read_dir(folder)
-            .unwrap()
-            .map(|entry| entry.unwrap().path())
-            .map(|path| (path.file_name().unwrap().to_string_lossy().into_owned(), fs::read_to_string(&path).unwrap()))
-            .collect();
-        let rendered: BTreeMap<String, String> =
-            super::SCRIPTS.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).collect();
-        assert_eq!(files, rendered);
-    }
 }

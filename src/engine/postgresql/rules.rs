@@ -6,12 +6,13 @@ use super::parameters::{self, Change, Parameter};
 use super::value::{self, Value};
 use super::{limits, reserved, settings};
 use crate::api::{DatabaseSpec, Quantity};
+use crate::engine::files;
+use crate::engine::identifier::{self, Name};
+use crate::engine::sizes::{self, Least};
 use crate::problem::{Code, FieldPath, Problem, Problems, nearest};
 
-/// Least memory, in bytes: below it the server and its agent are killed while they start.
-const MEMORY_LEAST: u64 = 256 << 20;
-/// Least CPU, in thousandths of a core: below it probes fail.
-const CPU_LEAST: u64 = 100;
+/// Memory: below it the server and its agent are killed while they start. CPU: below it probes fail.
+const LEAST: Least = Least { title: "PostgreSQL", millicores: 100, memory: 256 << 20 };
 /// Longest name in the server, in bytes. It cuts longer ones without a word.
 const NAME_MAX: usize = 63;
 /// Databases that are there, and words that `pg_hba.conf` keeps for itself.
@@ -63,47 +64,15 @@ const EXTENSIONS: [&str; 12] = [
 
 /// Names and least sizes.
 pub(super) fn check(spec: &DatabaseSpec, out: &mut Problems) {
-    identifier("database", &spec.database, &DATABASES, out);
-    identifier("username", &spec.username, &USERS, out);
-    let least = |field: &str, few: bool, what: &str, out: &mut Problems| {
-        if few {
-            let message = format!("PostgreSQL needs {what} or more");
-            out.push(
-                Problem::new(Code::TooFewResources, FieldPath::of("spec.resources").key(field), message)
-                    .with_hint(format!("use {field}: {what}")),
-            );
-        }
-    };
-    // Fractions of a byte and of a millicore have a problem of their own.
-    let cpu = Quantity::parse(&spec.resources.cpu).ok();
-    let millicores = cpu.and_then(|cpu| cpu.millicores()).filter(|m| Quantity::parse(&format!("{m}m")).ok() == cpu);
-    let memory = Quantity::parse(&spec.resources.memory).ok();
-    let bytes = memory.and_then(|memory| memory.bytes()).filter(|bytes| Some(Quantity::of_bytes(*bytes)) == memory);
-    least("cpu", millicores.is_some_and(|m| (1..CPU_LEAST).contains(&m)), "100m", out);
-    least("memory", bytes.is_some_and(|bytes| (1..MEMORY_LEAST).contains(&bytes)), "256Mi", out);
+    let kept = Some(("pg_", "begins with pg_, which the server keeps for itself"));
+    let name = |field, name, taken, kept| Name { field, name, longest: NAME_MAX, beyond: "cuts it at", taken, kept };
+    identifier::check(&name("database", &spec.database, &DATABASES, None), out);
+    identifier::check(&name("username", &spec.username, &USERS, kept), out);
+    sizes::check(spec, &LEAST, out);
 }
 
 fn memory(spec: &DatabaseSpec) -> Option<u64> {
     Quantity::parse(&spec.resources.memory).ok().and_then(|memory| memory.bytes())
-}
-
-fn identifier(field: &str, name: &str, taken: &[&str], out: &mut Problems) {
-    let letters = name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_');
-    let (reason, hint) = if name.is_empty() {
-        ("is empty".to_owned(), "write a name, or remove the field")
-    } else if name.len() > NAME_MAX {
-        (format!("has {} characters, the server cuts it at {NAME_MAX}", name.len()), "use a shorter name")
-    } else if !letters || !name.starts_with(|c: char| c.is_ascii_lowercase()) {
-        ("would need quotes in every client".to_owned(), Code::InvalidIdentifier.hint())
-    } else if taken.contains(&name) {
-        ("belongs to the server or to dbrender".to_owned(), "choose another name")
-    } else if field == "username" && name.starts_with("pg_") {
-        ("begins with pg_, which the server keeps for itself".to_owned(), "choose another name")
-    } else {
-        return;
-    };
-    let message = format!("spec.{field} {name:?} {reason}");
-    out.push(Problem::new(Code::InvalidIdentifier, FieldPath::of("spec").key(field), message).with_hint(hint));
 }
 
 /// The user's settings, each under the server's own name and in one spelling. What cannot be set is reported and left out.
@@ -186,16 +155,7 @@ struct Setting<'a> {
 impl Setting<'_> {
     /// The setting, `None` for one of an extension, and its value.
     fn read(&self, memory: Option<u64>, out: &mut Problems) -> Option<(Option<&'static Parameter>, Value)> {
-        if let Some(character) = self.text.chars().find(|c| c.is_control() && *c != '\t') {
-            let message = format!(
-                "the value of {} holds the character U+{:04X}, which no configuration file can",
-                self.name,
-                u32::from(character)
-            );
-            out.push(
-                Problem::new(Code::InvalidParameter, self.path.clone(), message)
-                    .with_hint("write the value in one line"),
-            );
+        if files::has_control_character(self.name, self.text, Some('\t'), &self.path, out) {
             return None;
         }
         if let Some((prefix, rest)) = self.name.split_once('.') {

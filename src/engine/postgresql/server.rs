@@ -65,21 +65,7 @@ pub(super) fn containers(plan: &Plan) -> Vec<Container> {
 }
 
 fn container(name: &'static str, command: Vec<&'static str>, size: Size) -> Container {
-    Container {
-        name,
-        image: Image::Server,
-        command,
-        args: Vec::new(),
-        env: Vec::new(),
-        ports: Vec::new(),
-        mounts: Vec::new(),
-        startup: None,
-        liveness: None,
-        readiness: None,
-        pre_stop: None,
-        size,
-        uid: None,
-    }
+    Container::new(name, Image::Server, command, size)
 }
 
 fn exporter() -> Container {

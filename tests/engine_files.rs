@@ -1,0 +1,75 @@
+//! Files beside the code of an engine, and beside its trials, are those that are rendered.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use dbrender::api::{Database, EngineName};
+use dbrender::check::{Ground, check};
+use dbrender::engine::{self, Engine, Facts};
+use dbrender::plan::{Plan, Profile, Version};
+use serde_json::json;
+
+/// A plan of an engine, whether `check` lets its profile through yet or not.
+fn plan(engine: &dyn Engine, profile: Profile) -> Plan {
+    let database: Database = serde_json::from_value(json!({
+        "apiVersion": "app.example.com/v1alpha1",
+        "kind": "Database",
+        "metadata": {"name": "order-db", "namespace": "production"},
+        "spec": {"engine": "postgresql", "version": "18", "replicas": 3, "storage": {"size": "10Gi"}},
+    }))
+    .unwrap();
+    let mut plan = check(&database, &Ground::default(), None).plan.unwrap();
+    plan.engine = engine.name();
+    plan.profile = profile;
+    if engine.name() != EngineName::Postgresql {
+        let newest = engine.releases(1).last().unwrap();
+        plan.version = Version { series: newest.series.to_owned(), exact: newest.exact.to_owned() };
+    }
+    plan
+}
+
+fn facts(engine: &dyn Engine, profile: Profile) -> Facts {
+    engine.facts(&plan(engine, profile))
+}
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// A script that is not in the list would be missing in every pod.
+#[test]
+fn every_script_of_an_engines_folder_is_rendered() {
+    for engine in engine::ALL {
+        let folder = root().join("src/engine").join(engine.name().as_str()).join("scripts");
+        let files: BTreeMap<String, String> = fs::read_dir(folder)
+            .unwrap()
+            .map(|entry| entry.unwrap().path())
+            .map(|path| (path.file_name().unwrap().to_string_lossy().into_owned(), fs::read_to_string(&path).unwrap()))
+            .collect();
+        for profile in [Profile::Automatic, Profile::Manual] {
+            let scripts = facts(*engine, profile).scripts;
+            let rendered: BTreeMap<String, String> =
+                scripts.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).collect();
+            assert_eq!(files, rendered, "{}", engine.title());
+        }
+    }
+}
+
+/// `testbed/unshare/mysql-server` gives real servers the configuration that is rendered, also of what `check` refuses yet.
+/// `DBRENDER_BLESS=1` writes its files anew.
+#[test]
+fn the_trial_on_real_servers_has_what_is_rendered() {
+    let engine = engine::by_name(EngineName::Mysql).unwrap();
+    for (profile, word) in [(Profile::Automatic, "automatic"), (Profile::Manual, "manual")] {
+        let rendered = facts(engine, profile).config;
+        let folder: PathBuf = root().join("testbed/unshare/mysql-server.parts").join(word);
+        for name in ["dynamic.sql", "facts", "my.cnf"] {
+            if std::env::var_os("DBRENDER_BLESS").is_some() {
+                fs::create_dir_all(&folder).unwrap();
+                fs::write(folder.join(name), &rendered[name]).unwrap();
+            }
+            assert_eq!(fs::read_to_string(folder.join(name)).unwrap(), rendered[name], "{word}/{name}");
+        }
+    }
+}
