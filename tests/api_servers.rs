@@ -10,7 +10,7 @@ use std::process::Command;
 use dbrender::api;
 use dbrender::problem::Code;
 use serde_json::Value;
-use servers::{Answer, Server};
+use servers::{Answer, Server, lost};
 
 fn runtime() -> tokio::runtime::Runtime {
     tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap()
@@ -63,24 +63,6 @@ async fn prepared() -> Vec<Server> {
         }
     }
     servers
-}
-
-/// Leaves of `ours` that the server stores otherwise, as `path: ours != theirs`.
-fn lost(path: &str, ours: &Value, theirs: &Value, out: &mut Vec<String>) {
-    match (ours, theirs) {
-        (Value::Object(a), Value::Object(b)) => {
-            for (key, value) in a {
-                lost(&format!("{path}/{key}"), value, b.get(key).unwrap_or(&Value::Null), out);
-            }
-        }
-        (Value::Array(a), Value::Array(b)) if a.len() == b.len() => {
-            for (index, (x, y)) in a.iter().zip(b).enumerate() {
-                lost(&format!("{path}/{index}"), x, y, out);
-            }
-        }
-        _ if ours == theirs => {}
-        _ => out.push(format!("{path}: {ours} became {theirs}")),
-    }
 }
 
 /// If this fails, somebody's first sync fails, or a field that Git states is not what runs.

@@ -44,24 +44,6 @@ fn find(database: &Value, name: &str) -> Value {
     conditions.iter().find(speaks).cloned().unwrap_or_default()
 }
 
-/// Leaves of `ours` that `theirs` has otherwise.
-pub(crate) fn lost(path: &str, ours: &Value, theirs: &Value, out: &mut Vec<String>) {
-    match (ours, theirs) {
-        (Value::Object(a), Value::Object(b)) => {
-            for (key, value) in a {
-                lost(&format!("{path}/{key}"), value, b.get(key).unwrap_or(&Value::Null), out);
-            }
-        }
-        (Value::Array(a), Value::Array(b)) if a.len() == b.len() => {
-            for (index, (x, y)) in a.iter().zip(b).enumerate() {
-                lost(&format!("{path}/{index}"), x, y, out);
-            }
-        }
-        (a, b) if a == b => {}
-        (a, b) => out.push(format!("{path}: {a} != {b}")),
-    }
-}
-
 /// One namespace of one server.
 pub(crate) struct Bed {
     pub(crate) server: Server,

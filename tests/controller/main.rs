@@ -30,7 +30,7 @@ fn a_database_becomes_what_is_rendered_and_a_steady_state_costs_no_writes() {
             for object in &rendered {
                 let live = bed.server.get(object).await.ok().unwrap();
                 let mut lost = Vec::new();
-                bed::lost("", object, &live, &mut lost);
+                servers::lost("", object, &live, &mut lost);
                 assert!(lost.is_empty(), "{} {}: {lost:?}", object["kind"], object["metadata"]["name"]);
                 assert!(live["metadata"]["ownerReferences"].is_null(), "an owner would be the end of a final backup");
             }

@@ -144,3 +144,21 @@ fn collection_of(object: &Value) -> String {
 pub(crate) fn path_of(object: &Value) -> String {
     format!("{}/{}", collection_of(object), object["metadata"]["name"].as_str().unwrap_or_default())
 }
+
+/// Leaves of `ours` that the server stores otherwise, as `path: ours != theirs`.
+pub(crate) fn lost(path: &str, ours: &Value, theirs: &Value, out: &mut Vec<String>) {
+    match (ours, theirs) {
+        (Value::Object(a), Value::Object(b)) => {
+            for (key, value) in a {
+                lost(&format!("{path}/{key}"), value, b.get(key).unwrap_or(&Value::Null), out);
+            }
+        }
+        (Value::Array(a), Value::Array(b)) if a.len() == b.len() => {
+            for (index, (x, y)) in a.iter().zip(b).enumerate() {
+                lost(&format!("{path}/{index}"), x, y, out);
+            }
+        }
+        _ if ours == theirs => {}
+        _ => out.push(format!("{path}: {ours} became {theirs}")),
+    }
+}

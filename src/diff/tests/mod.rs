@@ -3,6 +3,7 @@
 mod fields;
 mod found;
 mod impact;
+mod verdicts;
 
 use serde_json::{Value, json};
 
