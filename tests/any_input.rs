@@ -1,5 +1,15 @@
 //! Whatever stands in a file: no panic, and for each Database either a Plan or an error.
 
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    clippy::panic,
+    clippy::print_stderr,
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "a test may use files and programs, and ends where it fails"
+)]
+
 use std::sync::LazyLock;
 
 use dbrender::api;

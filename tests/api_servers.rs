@@ -1,6 +1,16 @@
 //! Every rendered object of every fixture on real API servers: accepted strictly, stored as rendered, and still the same
 //! when it is applied again. Refusals are recognised by field and reason, never by their text, which differs between minors.
 
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    clippy::panic,
+    clippy::print_stderr,
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "a test may use files and programs, and ends where it fails"
+)]
+
 mod servers;
 
 use std::fs;

@@ -5,6 +5,16 @@
 //! name behind its language, such as ```` ```yaml order.yaml ````, is written to that file first.
 //! `DBRENDER_BLESS=1` writes what was printed into the files.
 
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    clippy::panic,
+    clippy::print_stderr,
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "a test may use files and programs, and ends where it fails"
+)]
+
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};

@@ -1,6 +1,16 @@
 //! Disks as they are at their worst: too small, or not writable at all. Each test makes a file system of its own in a
 //! mount namespace, which needs root or user namespaces; `.ci/tiers` says so when there are none.
 
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    clippy::panic,
+    clippy::print_stderr,
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "a test may use files and programs, and ends where it fails"
+)]
+
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};

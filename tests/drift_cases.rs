@@ -3,7 +3,16 @@
 //!
 //! `DBRENDER_BLESS=1` writes the expected files instead of comparing them.
 
-#![allow(clippy::unwrap_used, unreachable_pub, reason = "tests")]
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    clippy::panic,
+    clippy::print_stderr,
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "a test may use files and programs, and ends where it fails"
+)]
+#![allow(unreachable_pub, reason = "files that several tests share")]
 
 #[path = "happened/mod.rs"]
 mod happened;

@@ -2,6 +2,16 @@
 //!
 //! `DBRENDER_BLESS=1` writes the expected files instead of comparing them.
 
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    clippy::panic,
+    clippy::print_stderr,
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "a test may use files and programs, and ends where it fails"
+)]
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};

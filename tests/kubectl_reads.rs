@@ -3,6 +3,16 @@
 //! `kubectl annotate --local` decodes files through the same code that `kubectl apply` uses, without a server.
 //! `DBRENDER_KUBECTL` names the program; `testbed/build kubectl` makes one.
 
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    clippy::panic,
+    clippy::print_stderr,
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "a test may use files and programs, and ends where it fails"
+)]
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -3,6 +3,16 @@
 //! If an assertion here fails, changing that field in production restarts every member of every database that uses it,
 //! or the API server refuses the change because a claim template is immutable.
 
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    clippy::panic,
+    clippy::print_stderr,
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "a test may use files and programs, and ends where it fails"
+)]
+
 use dbrender::api::{Database, PlatformSettings};
 use dbrender::check::{check, ground};
 use dbrender::problem::Problems;

@@ -4,6 +4,16 @@
 //! Servers: every `/usr/lib/postgresql/*/bin` of a version in the table, or the folders in `DBRENDER_POSTGRESQL_BIN`,
 //! separated by colons. They run in single-user mode, without a port.
 
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    clippy::panic,
+    clippy::print_stderr,
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "a test may use files and programs, and ends where it fails"
+)]
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::Write;

@@ -3,6 +3,16 @@
 //! Each test runs the binary in a namespace of its own, as a user who has just the rights that `dbrender rbac controller`
 //! prints, and asserts what is in the cluster afterwards.
 
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    clippy::panic,
+    clippy::print_stderr,
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "a test may use files and programs, and ends where it fails"
+)]
+
 #[path = "../servers/mod.rs"]
 mod servers;
 

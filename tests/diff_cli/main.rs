@@ -1,7 +1,16 @@
 //! `dbrender diff` as a process: what it says and how it ends when it cannot see, and that no password leaves it in any
 //! form, whatever happens.
 
-#![allow(clippy::unwrap_used, clippy::panic, unreachable_pub, reason = "tests")]
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    clippy::panic,
+    clippy::print_stderr,
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "a test may use files and programs, and ends where it fails"
+)]
+#![allow(unreachable_pub, reason = "files that several tests share")]
 
 #[path = "../happened/mod.rs"]
 mod happened;

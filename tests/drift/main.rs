@@ -3,7 +3,16 @@
 //! The copy is faked: it is what the tables of `diff` say that an API server would keep. What real servers keep and what
 //! they accept is tested in `drift_on_servers`.
 
-#![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout, unreachable_pub, reason = "tests")]
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    clippy::panic,
+    clippy::print_stderr,
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "a test may use files and programs, and ends where it fails"
+)]
+#![allow(unreachable_pub, reason = "files that several tests share")]
 
 #[path = "../mutation/mod.rs"]
 mod mutation;

@@ -1,7 +1,16 @@
 //! The tables of `diff` against real API servers and their controllers: what they fill in is no drift, what they let
 //! somebody change is found, and what they refuse to change was predicted.
 
-#![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout, unreachable_pub, reason = "tests")]
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    clippy::panic,
+    clippy::print_stderr,
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "a test may use files and programs, and ends where it fails"
+)]
+#![allow(unreachable_pub, reason = "files that several tests share")]
 
 #[path = "../happened/mod.rs"]
 mod happened;
