@@ -40,13 +40,22 @@ lint: ## format, clippy, documentation, and the library without its features
 	done
 
 .PHONY: test-more
-test-more: ## what takes longer or needs more: a minute of any bytes, each failure of the scripts, dependencies and licences
+test-more: docs ## what takes longer or needs more: a minute of any bytes, each failure of the scripts, the book, dependencies and licences
 	.ci/tiers more
 	if cargo deny --version >/dev/null 2>&1; then
 	  cargo deny --locked check
 	else
 	  echo "cargo-deny did not run: it is not installed (cargo install --locked cargo-deny)" >&2
 	fi
+
+.PHONY: docs
+docs: ## builds the book of docs/ into target/book; a warning is a failure
+	mdbook=$$(testbed/build mdbook)/mdbook
+	if ! said=$$("$$mdbook" build docs 2>&1) || grep -E 'WARN|ERROR' <<<"$$said"; then
+	  echo "$$said" >&2
+	  exit 1
+	fi
+	echo "target/book/index.html"
 
 .PHONY: bless
 bless: ## writes the expected files of fixtures and transcripts anew; read their diff as if it were code

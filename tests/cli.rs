@@ -1,8 +1,11 @@
-//! Transcripts: every shell block of README.md and of `tests/cli/*.md` is run, and says what stands below it.
+//! Transcripts: every shell block of README.md, of the book in `docs/` and of `tests/cli/*.md` is run, and says what
+//! stands below it.
 //!
 //! A block ```` ```console ```` holds commands behind `$ ` (continued behind `> `), each followed by all that it prints and by
 //! `[exit N]` when it does not end with 0. A block ```` ```sh ```` holds commands that have to end with 0. A block with a
-//! name behind its language, such as ```` ```yaml order.yaml ````, is written to that file first.
+//! name behind its language, such as ```` ```yaml order.yaml ````, is written to that file first. Every other ```` ```yaml ````
+//! has to be a Database, a platform file, or a part of a Database that begins with `spec:`, and `dbrender check` accepts it.
+//! Ages stand as `some time ago`. What `kubectl` is here, `kubectl/mod.rs` says.
 //! `DBRENDER_BLESS=1` writes what was printed into the files.
 
 #![allow(
@@ -15,6 +18,11 @@
     reason = "a test may use files and programs, and ends where it fails"
 )]
 
+#[path = "happened/mod.rs"]
+mod happened;
+#[path = "kubectl/mod.rs"]
+mod kubectl;
+
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
@@ -23,9 +31,13 @@ use std::process::Command;
 use libtest_mimic::{Arguments, Failed, Trial};
 
 fn main() {
+    if let Some(file) = std::env::var_os(kubectl::CLUSTER) {
+        std::process::exit(kubectl::run(file.into()));
+    }
     let arguments = Arguments::from_args();
-    let mut documents: Vec<PathBuf> = fs::read_dir(root().join("tests/cli"))
-        .unwrap()
+    let mut documents: Vec<PathBuf> = ["tests/cli", "docs", "docs/reference"]
+        .iter()
+        .flat_map(|folder| fs::read_dir(root().join(folder)).unwrap())
         .map(|entry| entry.unwrap().path())
         .filter(|path| path.extension().is_some_and(|ending| ending == "md"))
         .collect();
@@ -68,6 +80,8 @@ impl Scratch {
         // `make test` runs this test; here it is only asked whether it knows the target.
         let make = format!("PATH=${{PATH#*:}} exec make --dry-run --directory {:?} \"$@\" >/dev/null", root());
         scratch.program("make", &make);
+        let (cluster, this) = (scratch.programs.path().join("cluster.json"), std::env::current_exe().unwrap());
+        scratch.program("kubectl", &format!("{}={cluster:?} exec {this:?} \"$@\"", kubectl::CLUSTER));
         scratch
     }
 
@@ -90,7 +104,7 @@ impl Scratch {
             .env("TZ", "UTC")
             .output()
             .unwrap();
-        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        let text = happened::without_ages(&String::from_utf8_lossy(&output.stdout));
         (text, output.status.code().unwrap_or(-1))
     }
 }
@@ -137,6 +151,10 @@ fn replay(text: &str, scratch: &Scratch) -> Result<String, Failed> {
             ("bash" | "shell" | "shell-session" | "zsh", _) => {
                 return Err(format!("line {}: write ```console or ```sh, or nobody runs the block", number + 1).into());
             }
+            ("yaml", "") => {
+                example(&body.concat(), scratch).map_err(|problem| format!("line {}: {problem}", number + 1))?;
+                out.extend(body);
+            }
             (_, file) => {
                 if !file.is_empty() {
                     let path = scratch.folder.path().join(file);
@@ -181,4 +199,34 @@ fn shell(body: &[&str], scratch: &Scratch) -> Result<(), String> {
     let commands = body.concat();
     let (text, code) = scratch.run(&format!("set -euo pipefail\n{commands}"));
     if code == 0 { Ok(()) } else { Err(format!("ended with {code}:\n{commands}{text}")) }
+}
+
+/// What a part of a Database lacks to be one.
+const REST: [(&str, &str); 3] = [
+    ("engine", "  engine: postgresql\n"),
+    ("version", "  version: \"16\"\n"),
+    ("storage", "  storage: {size: 10Gi}\n"),
+];
+
+/// An example that nobody uses is accepted by `dbrender check`.
+fn example(text: &str, scratch: &Scratch) -> Result<(), String> {
+    let file = scratch.folder.path().join(".example.yaml");
+    let (text, command) = if let Some(part) = text.strip_prefix("spec:\n") {
+        let head =
+            "apiVersion: app.example.com/v1alpha1\nkind: Database\nmetadata: {name: example, namespace: production}\n";
+        let has = |field: &str| part.lines().any(|line| line.starts_with(&format!("  {field}:")));
+        let rest: String = REST.iter().filter(|(field, _)| !has(field)).map(|(_, line)| *line).collect();
+        (format!("{head}spec:\n{rest}{part}"), "dbrender check .example.yaml")
+    } else if text.starts_with("apiVersion: app.example.com/") {
+        (text.to_owned(), "dbrender check .example.yaml")
+    } else if text.starts_with("apiVersion: dbrender.app.example.com/") {
+        (text.to_owned(), "dbrender check --platform .example.yaml examples")
+    } else {
+        return Err(
+            "name a file that a command uses, or begin with `spec:` or with the apiVersion of dbrender".to_owned()
+        );
+    };
+    fs::write(&file, &text).map_err(|error| error.to_string())?;
+    let (said, code) = scratch.run(command);
+    if code == 0 { Ok(()) } else { Err(format!("ended with {code}:\n{text}{said}")) }
 }

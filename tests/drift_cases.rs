@@ -117,7 +117,7 @@ fn run_case(case: &Path) -> Result<(), Failed> {
         }
     }
     let code = output.status.code().ok_or("killed by a signal")?;
-    let mut told = without_ages(&text);
+    let mut told = happened::without_ages(&text);
     if !errors.is_empty() {
         told += &format!("\non standard error:\n{errors}");
     }
@@ -179,23 +179,6 @@ fn without_what_is_in_sync(report: &str) -> Result<String, Failed> {
         }
     }
     Ok(serde_json::to_string_pretty(&report)? + "\n")
-}
-
-/// `3 hours ago` is another one tomorrow.
-fn without_ages(text: &str) -> String {
-    let mut out = String::new();
-    for line in text.split_inclusive('\n') {
-        let mut words: Vec<&str> = line.split(' ').collect();
-        while let Some(at) = words.windows(3).position(|three| {
-            three[0].parse::<u64>().is_ok()
-                && ["second", "minute", "hour", "day"].iter().any(|unit| three[1].trim_end_matches('s') == *unit)
-                && three[2].starts_with("ago")
-        }) {
-            words.splice(at..at + 2, ["some", "time"]);
-        }
-        out += &words.join(" ");
-    }
-    out
 }
 
 fn compare(path: &Path, found: &str) -> Result<(), Failed> {

