@@ -37,7 +37,10 @@ fn main() {
     let arguments = Arguments::from_args();
     let mut documents: Vec<PathBuf> = ["tests/cli", "docs", "docs/reference"]
         .iter()
-        .flat_map(|folder| fs::read_dir(root().join(folder)).unwrap())
+        .map(|folder| root().join(folder))
+        // A folder with no page yet is not in Git.
+        .filter(|folder| folder.is_dir())
+        .flat_map(|folder| fs::read_dir(folder).unwrap())
         .map(|entry| entry.unwrap().path())
         .filter(|path| path.extension().is_some_and(|ending| ending == "md"))
         .collect();

@@ -13,7 +13,7 @@ use super::tell::Tell;
 use crate::api::PlatformSettings;
 use crate::check::{self, Ground};
 use crate::cluster::{self, Connect, ConnectError};
-use crate::controller::{self, Clients, Ended, Mode, Options, Shard, WATCH_SILENCE, WORKERS};
+use crate::controller::{self, Clients, Ended, Mode, Options, Shard, WATCH_SILENCE, WORKERS, Webhook};
 use crate::input::{self, Schemas};
 use crate::io;
 use crate::problem::{Problem, Problems};
@@ -70,6 +70,13 @@ pub(super) struct ControllerArgs {
     /// Address of /metrics.
     #[arg(long, value_name = "ADDRESS", default_value = "0.0.0.0:8080")]
     metrics_address: SocketAddr,
+    /// Serve the validating webhook, at /validate, with tls.crt and tls.key of this folder: a mounted Secret of type
+    /// kubernetes.io/tls. They are read again when they change.
+    #[arg(long, value_name = "DIR")]
+    webhook_certificates: Option<PathBuf>,
+    /// Address of the webhook.
+    #[arg(long, value_name = "ADDRESS", default_value = "0.0.0.0:9443", requires = "webhook_certificates")]
+    webhook_address: SocketAddr,
     #[command(flatten)]
     cluster: ClusterFlags,
 }
@@ -100,6 +107,10 @@ pub(super) fn run(args: &ControllerArgs, tell: &Tell) -> Exit {
         identity,
         health: Some(args.health_address),
         metrics: Some(args.metrics_address),
+        webhook: args
+            .webhook_certificates
+            .clone()
+            .map(|certificates| Webhook { address: args.webhook_address, certificates }),
         ground: Box::new(move || ground(platform.as_deref(), env.as_deref(), &schemas)),
         log: Box::new(move |line| log.summary(&format!("{} {line}", now()))),
     };

@@ -58,14 +58,10 @@ impl Intent {
             objects: Vec::new(),
             problems: Problems::new(),
         };
-        let source = Source { name: format!("Database {}/{}", intent.namespace, intent.name), text: declared(stored) };
-        let parsed = parse(0, &source, schemas, &mut intent.problems);
-        if let Some(declared) = parsed.databases.into_iter().next() {
-            let checked = check(&declared.database, ground, None);
-            intent.problems.extend(checked.problems);
-            intent.database = Some(declared.database);
-            intent.plan = checked.plan.filter(|_| !intent.problems.has_errors());
-        }
+        let understood = understand(stored, ground, schemas);
+        intent.problems = understood.problems;
+        intent.database = understood.database;
+        intent.plan = understood.plan;
         intent.objects = intent.plan.as_ref().map(|plan| render(plan).objects()).unwrap_or_default();
         intent
     }
@@ -87,10 +83,45 @@ impl Intent {
     }
 }
 
-fn sentence(problem: &Problem) -> String {
+/// A Database that was read and checked.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Understood {
+    /// As a type, when it can be read as one.
+    pub(super) database: Option<Database>,
+    /// `None`: there are errors among the problems.
+    pub(super) plan: Option<Plan>,
+    pub(super) problems: Problems,
+}
+
+/// Reads and checks what the server sent, as the command line reads and checks a file.
+pub(super) fn understand(stored: &Value, ground: &Ground, schemas: &Schemas) -> Understood {
+    let mut understood = Understood::default();
+    let source = Source { name: "Database".to_owned(), text: declared(stored) };
+    let parsed = parse(0, &source, schemas, &mut understood.problems);
+    if let Some(declared) = parsed.databases.into_iter().next() {
+        let checked = check(&declared.database, ground, None);
+        understood.problems.extend(checked.problems);
+        understood.database = Some(declared.database);
+        understood.plan = checked.plan.filter(|_| !understood.problems.has_errors());
+    }
+    understood
+}
+
+/// A problem with its field, for whoever sees no file.
+pub(super) fn sentence(problem: &Problem) -> String {
+    format!("{}: {}", field(problem), words(problem))
+}
+
+/// The field that a problem is at.
+pub(super) fn field(problem: &Problem) -> String {
     let path = problem.path.to_string();
+    if path.is_empty() { "Database".to_owned() } else { path }
+}
+
+/// A problem without its field.
+pub(super) fn words(problem: &Problem) -> String {
     let hint = if problem.hint.is_empty() { String::new() } else { format!(" ({})", problem.hint) };
-    format!("{}: {}{hint} [{}]", if path.is_empty() { "Database" } else { &path }, problem.message, problem.code.id())
+    format!("{}{hint} [{}]", problem.message, problem.code.id())
 }
 
 /// What a person wrote, without what the server adds.

@@ -21,9 +21,11 @@ mod reconcile;
 mod serving;
 mod status;
 mod watching;
+mod webhook;
 
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures::{StreamExt as _, future, stream};
@@ -32,6 +34,7 @@ use kube::api::DynamicObject;
 use kube::runtime::controller::{Config, applier};
 use kube::runtime::reflector::{self, ObjectRef};
 use kube::runtime::{WatchStreamExt as _, watcher};
+use tokio::sync::watch;
 
 use crate::check::Ground;
 use crate::diff::Minor;
@@ -106,6 +109,15 @@ pub struct Clients {
 /// The longest that a watch may be silent: a little more than a server lets one live that brings nothing.
 pub const WATCH_SILENCE: Duration = Duration::from_secs(330);
 
+/// Where the validating webhook is served.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Webhook {
+    /// Its address.
+    pub address: SocketAddr,
+    /// The folder with `tls.crt` and `tls.key`, as a Secret of type kubernetes.io/tls is mounted.
+    pub certificates: PathBuf,
+}
+
 /// How the controller runs.
 pub struct Options {
     /// Whether it writes.
@@ -124,6 +136,8 @@ pub struct Options {
     pub health: Option<SocketAddr>,
     /// Address of `/metrics`.
     pub metrics: Option<SocketAddr>,
+    /// The validating webhook. `None`: it is not served.
+    pub webhook: Option<Webhook>,
     /// Reads the platform file; asked again every few seconds.
     pub ground: ReadGround,
     /// A line of the log.
@@ -156,7 +170,7 @@ struct Inner {
     cache: Cache,
     progress: Progress,
     schemas: Schemas,
-    ground: Mutex<Arc<Ground>>,
+    ground: watch::Sender<Arc<Ground>>,
     events: events::Recorder,
     failures: reconcile::Failures,
     /// Version of the server, once it was told.
@@ -167,7 +181,7 @@ type Shared = Arc<Inner>;
 
 impl Inner {
     fn ground(&self) -> Arc<Ground> {
-        self.ground.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.ground.borrow().clone()
     }
 }
 
@@ -177,7 +191,8 @@ impl Inner {
 /// See [`Ended`]. A server that does not answer is waited for.
 pub async fn run(clients: Clients, options: Options) -> Result<(), Ended> {
     let Clients { requests: client, watches } = clients;
-    let Options { mode, namespace, shard, workers, lease_namespace, identity, health, metrics, ground, log } = options;
+    let Options { mode, namespace, shard, workers, lease_namespace, identity, health, metrics, webhook, ground, log } =
+        options;
     let first = ground().map_err(Ended::Ground)?;
     let shared: Shared = Arc::new(Inner {
         events: events::Recorder::new(client.clone(), &identity),
@@ -188,7 +203,7 @@ pub async fn run(clients: Clients, options: Options) -> Result<(), Ended> {
         cache: Cache::default(),
         progress: Progress::new(log),
         schemas: Schemas::new(),
-        ground: Mutex::new(Arc::new(first)),
+        ground: watch::Sender::new(Arc::new(first)),
         failures: reconcile::Failures::default(),
         kubernetes: std::sync::OnceLock::new(),
     });
@@ -199,6 +214,13 @@ pub async fn run(clients: Clients, options: Options) -> Result<(), Ended> {
             shared.progress.say(&format!("{site:?} is served on {address}"));
         }
     }
+    // Who waits for the Lease answers too: the webhook's Service has all replicas behind it.
+    if let Some(webhook) = webhook {
+        let address = webhook.address;
+        let address = webhook::serve(webhook, shared.clone()).await.map_err(|e| Ended::Address(address, e))?;
+        shared.progress.say(&format!("Webhook is served on {address}"));
+    }
+    tokio::spawn(follow(shared.clone(), ground));
     let mut election = lease_namespace.map(|namespace| lease::Election::new(client.clone(), &namespace, identity));
     let stop = async {
         asked_to_end().await;
@@ -214,7 +236,7 @@ pub async fn run(clients: Clients, options: Options) -> Result<(), Ended> {
     }
     shared.progress.lead();
     shared.progress.say("leading");
-    let work = work(shared.clone(), namespace.as_deref(), workers, ground);
+    let work = work(shared.clone(), namespace.as_deref(), workers);
     let lost = async {
         match &mut election {
             Some(election) => election.lost().await,
@@ -233,7 +255,7 @@ pub async fn run(clients: Clients, options: Options) -> Result<(), Ended> {
 }
 
 /// The queue of Databases to look at, and the looks.
-async fn work(shared: Shared, namespace: Option<&str>, workers: u16, ground: ReadGround) {
+async fn work(shared: Shared, namespace: Option<&str>, workers: u16) {
     if let Some(minor) = version(&shared.client).await {
         let _ = shared.kubernetes.set(minor);
     }
@@ -259,7 +281,7 @@ async fn work(shared: Shared, namespace: Option<&str>, workers: u16, ground: Rea
     let of_objects = watching::owned(&shared, namespace)
         .filter(move |key| future::ready(has.get(&watching::reference(key)).is_some()));
     let known = store.clone();
-    let of_platform = platform(shared.clone(), ground)
+    let of_platform = platform(&shared)
         .map(move |()| stream::iter(known.state().into_iter().map(|object| watching::key_of(&object))))
         .flatten();
     let mine = shared.shard;
@@ -292,26 +314,34 @@ async fn version(client: &Client) -> Option<Minor> {
 }
 
 /// An item each time that the platform file says something else.
-fn platform(shared: Shared, ground: ReadGround) -> impl futures::Stream<Item = ()> {
-    stream::unfold((shared, ground, String::new()), |(shared, ground, mut told)| async move {
-        loop {
-            tokio::time::sleep(PLATFORM_PAUSE).await;
-            match ground() {
-                Ok(next) if *shared.ground() == next => told.clear(),
-                Ok(next) => {
-                    *shared.ground.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(next);
-                    shared.progress.say("the platform file has changed");
-                    return Some(((), (shared, ground, String::new())));
-                }
-                // What was read before stays in force.
-                Err(why) if why != told => {
-                    shared.progress.say(&format!("the platform file is not used as it stands now: {why}"));
-                    told = why;
-                }
-                Err(_) => {}
-            }
-        }
+fn platform(shared: &Shared) -> impl futures::Stream<Item = ()> + use<> {
+    stream::unfold(shared.ground.subscribe(), |mut ground| async move {
+        ground.changed().await.ok()?;
+        Some(((), ground))
     })
+}
+
+/// Reads the platform file again and again.
+async fn follow(shared: Shared, ground: ReadGround) {
+    let mut told = String::new();
+    loop {
+        tokio::time::sleep(PLATFORM_PAUSE).await;
+        match ground() {
+            Ok(next) => {
+                told.clear();
+                if *shared.ground() != next {
+                    shared.ground.send_replace(Arc::new(next));
+                    shared.progress.say("the platform file has changed");
+                }
+            }
+            // What was read before stays in force.
+            Err(why) if why != told => {
+                shared.progress.say(&format!("the platform file is not used as it stands now: {why}"));
+                told = why;
+            }
+            Err(_) => {}
+        }
+    }
 }
 
 /// Returns when the process is asked to end.

@@ -19,6 +19,10 @@ pub(super) struct Counted {
     pub(super) deleted: AtomicU64,
     pub(super) forced: AtomicU64,
     pub(super) statuses: AtomicU64,
+    pub(super) allowed: AtomicU64,
+    pub(super) denied: AtomicU64,
+    /// When the webhook's certificate ends, in seconds since 1970. 0: there is none.
+    pub(super) certificate_end: AtomicU64,
 }
 
 /// Adds one.

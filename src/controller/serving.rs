@@ -87,6 +87,18 @@ fn metrics(shared: &Shared) -> String {
     counter("dbrender_deletes_total", "Objects that were deleted.", &[("", get(&counted.deleted))]);
     counter("dbrender_forced_total", "Applies that took fields from another writer.", &[("", get(&counted.forced))]);
     counter("dbrender_status_writes_total", "Writes of a Database's status.", &[("", get(&counted.statuses))]);
+    counter(
+        "dbrender_admission_reviews_total",
+        "Databases that the webhook was asked about.",
+        &[("{result=\"allowed\"}", get(&counted.allowed)), ("{result=\"denied\"}", get(&counted.denied))],
+    );
+    let _ = writeln!(
+        text,
+        "# HELP dbrender_webhook_certificate_end_seconds When the webhook's certificate ends; 0: there is none.\n\
+         # TYPE dbrender_webhook_certificate_end_seconds gauge\n\
+         dbrender_webhook_certificate_end_seconds {}",
+        get(&counted.certificate_end)
+    );
     let _ = writeln!(text, "# HELP dbrender_leader Whether this process writes.\n# TYPE dbrender_leader gauge");
     let _ = writeln!(text, "dbrender_leader {}", u8::from(shared.progress.leads()));
     let _ = writeln!(text, "# HELP dbrender_databases Databases by phase.\n# TYPE dbrender_databases gauge");
