@@ -131,6 +131,8 @@ fn collection_of(object: &Value) -> String {
     let plural = match kind {
         "NetworkPolicy" => "networkpolicies".to_owned(),
         "StorageClass" => "storageclasses".to_owned(),
+        "GitRepository" => "gitrepositories".to_owned(),
+        "OCIRepository" => "ocirepositories".to_owned(),
         other => format!("{}s", other.to_lowercase()),
     };
     let base = if api_version.contains('/') { format!("/apis/{api_version}") } else { format!("/api/{api_version}") };

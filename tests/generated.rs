@@ -1,0 +1,90 @@
+//! Files of the chart that are generated are what the program prints now.
+//!
+//! `DBRENDER_BLESS=1` writes them.
+
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test may use files and programs, and ends where it fails"
+)]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+
+fn chart() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("charts/dbrender")
+}
+
+fn printed(arguments: &[&str]) -> String {
+    let output = Command::new(env!("CARGO_BIN_EXE_dbrender")).args(arguments).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+fn is_now(file: &Path, wanted: &str) {
+    if std::env::var_os("DBRENDER_BLESS").is_some_and(|value| value == "1") {
+        fs::write(file, wanted).unwrap();
+    }
+    let found = fs::read_to_string(file).unwrap_or_default();
+    assert!(found == wanted, "{} is stale: make bless", file.display());
+}
+
+#[test]
+fn the_definition_of_the_chart_is_the_one_that_is_printed() {
+    is_now(&chart().join("files/crd.yaml"), &printed(&["crd"]));
+}
+
+#[test]
+fn the_rights_of_the_chart_are_those_that_are_printed() {
+    is_now(&chart().join("files/controller-role.yaml"), &printed(&["rbac", "controller"]));
+}
+
+/// So that a misspelt key of the platform file is refused before anything is installed.
+#[test]
+fn the_schema_of_the_values_knows_the_platform_file() {
+    let mut platform: Value = serde_json::from_str(&printed(&["schema", "platform"])).unwrap();
+    let keys = platform.as_object_mut().unwrap();
+    keys.shift_remove("$schema");
+    keys.shift_remove("required");
+    keys.insert("description".to_owned(), "The platform file, without apiVersion and kind.".into());
+    for key in ["apiVersion", "kind", "metadata"] {
+        platform["properties"].as_object_mut().unwrap().shift_remove(key).unwrap();
+    }
+    let file = chart().join("values.schema.json");
+    let mut schema: Value = serde_json::from_str(&fs::read_to_string(&file).unwrap()).unwrap();
+    schema["definitions"]["platform"] = platform;
+    is_now(&file, &format!("{schema:#}\n"));
+}
+
+/// A value without a rule could be anything, and a rule without a value would be known to nobody.
+#[test]
+fn every_value_has_its_rule_and_every_rule_its_value() {
+    let schema: Value = serde_json::from_str(&fs::read_to_string(chart().join("values.schema.json")).unwrap()).unwrap();
+    let text = fs::read_to_string(chart().join("values.yaml")).unwrap();
+    let (documents, problems) = dbrender::yaml::read_stream(&text, &dbrender::yaml::Limits::default());
+    assert!(problems.is_empty(), "{problems:?}");
+    let mut faults = Vec::new();
+    agree("", &documents[0].root.to_json(), &schema, &mut faults);
+    assert!(faults.is_empty(), "{faults:?}");
+}
+
+fn agree(path: &str, values: &Value, schema: &Value, faults: &mut Vec<String>) {
+    let Some(rules) = schema["properties"].as_object() else { return };
+    if schema["additionalProperties"] != false {
+        faults.push(format!("{path}: lets in what it does not know"));
+    }
+    for (name, value) in values.as_object().into_iter().flatten() {
+        match rules.get(name) {
+            Some(rule) => agree(&format!("{path}/{name}"), value, rule, faults),
+            None => faults.push(format!("{path}/{name} has no rule")),
+        }
+    }
+    // What a chart with this one as a part sets for all of its parts.
+    let known = |name: &&String| *name != "global" && values.get(name.as_str()).is_none();
+    faults.extend(rules.keys().filter(known).map(|name| format!("{path}/{name} has no value")));
+}
