@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 
 use super::exit::EXIT_CODES;
-use super::{check, completion, crd, diff, explain, init, man, rbac, render, schema};
+use super::{check, completion, crd, diff, explain, function, init, man, rbac, render, schema};
 #[cfg(feature = "cluster")]
 use super::{controller, credentials, role_label};
 
@@ -58,6 +58,7 @@ pub(super) enum Command {
     Check(check::CheckArgs),
     Diff(diff::DiffArgs),
     Init(init::InitArgs),
+    Function(function::FunctionArgs),
     Crd(crd::CrdArgs),
     #[cfg(feature = "cluster")]
     Credentials(credentials::CredentialsArgs),

@@ -103,6 +103,29 @@ pub(super) fn load_files(flags: &InputFlags, files: &Files, tell: &Tell) -> Load
     loaded
 }
 
+/// The same for texts that are at hand. Without a platform file everything is as it is by default.
+pub(super) fn load_texts(flags: &InputFlags, platform: Option<Source>, sources: Vec<Source>) -> Loaded {
+    let mut loaded = Loaded::default();
+    let schemas = Schemas::new();
+    let ground = match platform {
+        Some(source) => {
+            loaded.sources.push(source);
+            loaded.ground_of(0, flags, &schemas)
+        }
+        None => loaded.default_ground(flags),
+    };
+    let mut databases = Vec::new();
+    for source in sources {
+        let index = loaded.sources.len();
+        databases.extend(input::parse(index, &source, &schemas, &mut loaded.problems).databases);
+        loaded.sources.push(source);
+    }
+    loaded.found = databases.len();
+    loaded.select_and_check(databases, flags, ground.as_ref(), false);
+    loaded.problems.sort();
+    loaded
+}
+
 fn nearest_platform_file(here: Option<&Path>) -> Option<PathBuf> {
     let here = here.map_or_else(|| std::env::current_dir().ok(), |here| Some(here.to_owned()))?;
     let file = io::find_platform_file(&here)?;
@@ -115,13 +138,7 @@ impl Loaded {
     fn ground(&mut self, flags: &InputFlags, file: Option<&Path>, schemas: &Schemas, tell: &Tell) -> Option<Ground> {
         let Some(file) = file else {
             tell.detail(|| "no platform file".to_owned());
-            if let Some(name) = &flags.env {
-                let message = format!("there is no platform file, so there is no environment {name:?}");
-                let problem = Problem::new(Code::UnknownEnvironment, FieldPath::root(), message);
-                self.problems.push(problem.with_hint("name the platform file with --platform"));
-                return None;
-            }
-            return check::ground(&PlatformSettings::default(), &mut self.problems);
+            return self.default_ground(flags);
         };
         tell.detail(|| format!("platform file {}", file.display()));
         let index = self.sources.len();
@@ -132,6 +149,22 @@ impl Loaded {
                 return None;
             }
         }
+        self.ground_of(index, flags, schemas)
+    }
+
+    /// The ground without a platform file, which has no environments.
+    fn default_ground(&mut self, flags: &InputFlags) -> Option<Ground> {
+        if let Some(name) = &flags.env {
+            let message = format!("there is no platform file, so there is no environment {name:?}");
+            let problem = Problem::new(Code::UnknownEnvironment, FieldPath::root(), message);
+            self.problems.push(problem.with_hint("name the platform file with --platform"));
+            return None;
+        }
+        check::ground(&PlatformSettings::default(), &mut self.problems)
+    }
+
+    /// The ground of the platform file that is the source of this number.
+    fn ground_of(&mut self, index: usize, flags: &InputFlags, schemas: &Schemas) -> Option<Ground> {
         let declared =
             input::parse_platform(index, &self.sources[index], flags.env.as_deref(), schemas, &mut self.problems)?;
         let mut problems = Problems::new();

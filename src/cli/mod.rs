@@ -18,6 +18,7 @@ mod credentials;
 mod diff;
 mod exit;
 mod explain;
+mod function;
 mod init;
 mod load;
 mod man;
@@ -64,6 +65,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::RoleLabel(args) => role_label::run(args, &tell),
         Command::Rbac(args) => rbac::run(args, &tell),
         Command::Schema(args) => schema::run(args, &tell),
+        Command::Function(args) => function::run(args, &tell),
         Command::Init(args) => init::run(args, &tell),
         Command::Explain(args) => explain::run(args, &tell),
         Command::Completion(args) => completion::run(args, &tell),

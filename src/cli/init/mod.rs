@@ -23,10 +23,10 @@ Examples:
 /// Where nothing is known, something that nobody can take for an address.
 const NO_REPOSITORY: &str = "https://git.example.com/CHANGE-ME.git";
 
-/// Writes what a Git repository of databases needs: folders, platform file, workflow, and the objects of Argo CD or Flux.
+/// Makes a Git repository of databases.
 ///
-/// It asks nothing, and changes no file that is there: those are named, and their wanted text can be had in an empty
-/// folder.
+/// It writes folders, a platform file, a workflow and the objects of Argo CD or Flux. It asks nothing, and changes no file
+/// that is there: those are named.
 #[derive(Debug, Args)]
 #[command(before_help = EXAMPLES, help_template = HELP)]
 pub(super) struct InitArgs {
