@@ -58,5 +58,5 @@ docs: ## builds the book of docs/ into target/book; a warning is a failure
 	echo "target/book/index.html"
 
 .PHONY: bless
-bless: ## writes the expected files of fixtures and transcripts, and what is generated of the chart, anew; read their diff as if it were code
-	DBRENDER_BLESS=1 cargo test --locked --test fixtures --test cli --test drift_cases --test generated
+bless: ## writes the expected files of fixtures and transcripts, what is generated of the chart, and the reference, anew; read their diff as if it were code
+	DBRENDER_BLESS=1 cargo test --locked --test fixtures --test cli --test drift_cases --test generated --test reference

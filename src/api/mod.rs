@@ -11,6 +11,7 @@ mod quantity;
 mod schedule;
 mod status;
 mod time_zone;
+mod told;
 
 pub use crd::{NAME_MAX, crd, database_schema, platform_schema};
 pub use database::{
@@ -27,3 +28,4 @@ pub use quantity::{Quantity, QuantityError};
 pub use schedule::{CronField, Intervals, Schedule, ScheduleError};
 pub use status::{Condition, DatabaseStatus, Phase};
 pub use time_zone::{is_time_zone, time_zones};
+pub use told::{CONDITIONS, EVENTS, METRICS, Metric, REASONS, Told, is_condition, is_event, metric_of};

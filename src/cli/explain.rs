@@ -1,4 +1,6 @@
-//! `dbrender explain`: what a code or a field means.
+//! `dbrender explain`: what a code, a field or a word means.
+
+mod words;
 
 use clap::Args;
 use serde_json::{Map, Value};
@@ -15,6 +17,7 @@ Examples:
   dbrender explain DBR206
   dbrender explain spec.storage.size
   dbrender explain platform.backupDestinations
+  dbrender explain rolling-restart
 ";
 
 /// Widest line that is printed.
@@ -22,23 +25,26 @@ const WIDTH: usize = 80;
 /// First step of the path of a field of the platform file.
 const PLATFORM: &str = "platform";
 
-/// Explains a problem's code, or a field of a Database or of the platform file.
+/// Explains a problem's code, a field, or a word of reports, statuses and metrics.
 #[derive(Debug, Args)]
 #[command(before_help = EXAMPLES, help_template = HELP)]
 pub(super) struct ExplainArgs {
-    /// A code such as DBR206, its name, or the path of a field. Fields of the platform file begin with `platform`.
-    /// Without one: all codes.
+    /// A code such as DBR206, its name, or the path of a field. Fields of the platform file begin with `platform`. Or a
+    /// class of a difference, a condition, a reason, an event, a metric. Without one: all codes and words.
     #[arg(value_name = "CODE|FIELD")]
     what: Option<String>,
 }
 
 pub(super) fn run(args: &ExplainArgs, tell: &Tell) -> Exit {
-    let Some(what) = &args.what else { return print_text(&all_codes(), tell) };
+    let Some(what) = &args.what else { return print_text(&format!("{}\n{}", all_codes(), words::names()), tell) };
     if let Some(code) = Code::find(what) {
         return print_text(&code_text(code), tell);
     }
     if what.len() == 6 && what.to_ascii_uppercase().starts_with("DBR") {
         return tell.usage(&format!("there is no code {what}; without an argument, all codes are listed"));
+    }
+    if let Some(text) = words::text_of(what) {
+        return print_text(&text, tell);
     }
     match field_text(what) {
         Ok(text) => print_text(&text, tell),
@@ -108,8 +114,10 @@ fn find<'a>(root: &'a Value, steps: &[&str]) -> Result<Field<'a>, String> {
 
 fn no_such_field(step: &str, parents: &[&str], schema: &Value) -> String {
     let names: Vec<&str> = properties(schema).into_iter().flatten().map(|(name, _)| name.as_str()).collect();
+    let words = words::all();
+    let words = words.iter().filter(|_| parents.is_empty()).map(|word| word.name.as_str());
     let place = if parents.is_empty() { String::new() } else { format!(" in {}", parents.join(".")) };
-    match nearest(step, names.iter().copied()) {
+    match nearest(step, names.iter().copied().chain(words)) {
         Some(near) => format!("there is no code and no field {step:?}{place}; did you mean {near:?}?"),
         None if names.is_empty() => format!("{} has no fields", parents.join(".")),
         None => format!("there is no code and no field {step:?}{place}; the fields are {}", names.join(", ")),
@@ -157,7 +165,7 @@ fn type_of(schema: &Value) -> String {
         Some(kind) => kind.as_str(),
         None => None,
     };
-    let kind = kind.unwrap_or("any");
+    let kind = kind.unwrap_or(if words::words_in(schema).is_empty() { "any" } else { "string" });
     match (kind, schema.get("items"), schema.get("additionalProperties").filter(|values| values.is_object())) {
         ("array", Some(items), _) => format!("list of {}", type_of(items)),
         ("object", _, Some(values)) => format!("map of {}", type_of(values)),
@@ -166,10 +174,14 @@ fn type_of(schema: &Value) -> String {
 }
 
 fn facts(schema: &Value) -> Vec<String> {
-    let mut facts = Vec::new();
+    let meaning = |(word, meaning): &(String, String)| format!("{word}: {meaning}");
+    let mut facts: Vec<String> = words::words_in(schema).iter().map(meaning).collect();
     if let Some(words) = schema.get("enum").and_then(Value::as_array) {
         let words: Vec<&str> = words.iter().filter_map(Value::as_str).collect();
-        facts.push(format!("One of: {}", words.join(", ")));
+        match words::meanings(&words) {
+            Some(meanings) => facts.extend(meanings.iter().map(meaning)),
+            None => facts.push(format!("One of: {}", words.join(", "))),
+        }
     }
     match (schema.get("minimum"), schema.get("maximum")) {
         (Some(least), Some(most)) => facts.push(format!("From {least} to {most}")),

@@ -5,7 +5,7 @@ use kube::Client;
 use kube::runtime::events::{Event, EventType, Recorder as Publisher, Reporter};
 
 use super::intent::Intent;
-use crate::api::{API_VERSION, Condition, DatabaseStatus, KIND};
+use crate::api::{self, API_VERSION, Condition, DatabaseStatus, KIND};
 
 /// The longest note that the server takes, in bytes.
 const LONGEST: usize = 1000;
@@ -21,6 +21,7 @@ impl Recorder {
 
     /// Tells one thing. An event that cannot be written is lost; the status says the same.
     pub(super) async fn tell(&self, intent: &Intent, warning: bool, reason: &str, action: &str, note: &str) {
+        debug_assert!(api::is_event(reason), "{reason} is not in the list of api/told.rs");
         let event = Event {
             type_: if warning { EventType::Warning } else { EventType::Normal },
             reason: reason.to_owned(),

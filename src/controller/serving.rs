@@ -14,6 +14,7 @@ use hyper_util::rt::TokioIo;
 use tokio::net::TcpListener;
 
 use super::Shared;
+use crate::api::metric_of;
 
 /// Which of the two addresses this is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,48 +68,31 @@ fn answer(site: Site, path: &str, shared: &Shared) -> Response<Full<Bytes>> {
     response
 }
 
-/// In Prometheus' text format. Labels are of closed sets, so that their number does not grow with the fleet.
+/// In Prometheus' text format: every metric of the list, with its text.
 fn metrics(shared: &Shared) -> String {
     let counted = &shared.progress.counted;
+    let get = |number: &std::sync::atomic::AtomicU64| number.load(Ordering::Relaxed);
     let mut text = String::new();
-    let mut counter = |name: &str, help: &str, rows: &[(&str, u64)]| {
-        let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} counter");
-        for (labels, value) in rows {
-            let _ = writeln!(text, "{name}{labels} {value}");
+    let mut tell = |name: &str, rows: &[(&str, u64)]| {
+        let Some(metric) = metric_of(name) else { return };
+        let _ = writeln!(text, "# HELP {name} {}\n# TYPE {name} {}", metric.text, metric.kind);
+        for (value, number) in rows {
+            let label = metric.labels.first().map_or_else(String::new, |label| format!("{{{label}=\"{value}\"}}"));
+            let _ = writeln!(text, "{name}{label} {number}");
         }
     };
-    let get = |number: &std::sync::atomic::AtomicU64| number.load(Ordering::Relaxed);
-    counter(
-        "dbrender_reconciles_total",
-        "Looks at a Database, by what came of them.",
-        &[("{result=\"done\"}", get(&counted.done)), ("{result=\"retried\"}", get(&counted.retried))],
-    );
-    counter("dbrender_applies_total", "Objects that were applied.", &[("", get(&counted.applied))]);
-    counter("dbrender_deletes_total", "Objects that were deleted.", &[("", get(&counted.deleted))]);
-    counter("dbrender_forced_total", "Applies that took fields from another writer.", &[("", get(&counted.forced))]);
-    counter("dbrender_status_writes_total", "Writes of a Database's status.", &[("", get(&counted.statuses))]);
-    counter(
-        "dbrender_admission_reviews_total",
-        "Databases that the webhook was asked about.",
-        &[("{result=\"allowed\"}", get(&counted.allowed)), ("{result=\"denied\"}", get(&counted.denied))],
-    );
-    let _ = writeln!(
-        text,
-        "# HELP dbrender_webhook_certificate_end_seconds When the webhook's certificate ends; 0: there is none.\n\
-         # TYPE dbrender_webhook_certificate_end_seconds gauge\n\
-         dbrender_webhook_certificate_end_seconds {}",
-        get(&counted.certificate_end)
-    );
-    let _ = writeln!(text, "# HELP dbrender_leader Whether this process writes.\n# TYPE dbrender_leader gauge");
-    let _ = writeln!(text, "dbrender_leader {}", u8::from(shared.progress.leads()));
-    let _ = writeln!(text, "# HELP dbrender_databases Databases by phase.\n# TYPE dbrender_databases gauge");
-    for (phase, number) in shared.progress.phases() {
-        let _ = writeln!(text, "dbrender_databases{{phase=\"{phase}\"}} {number}");
-    }
-    let _ = writeln!(
-        text,
-        "# HELP dbrender_databases_stalled Databases that wait for a person.\n# TYPE dbrender_databases_stalled gauge"
-    );
-    let _ = writeln!(text, "dbrender_databases_stalled {}", shared.progress.stalled());
+    tell("dbrender_reconciles_total", &[("done", get(&counted.done)), ("retried", get(&counted.retried))]);
+    tell("dbrender_applies_total", &[("", get(&counted.applied))]);
+    tell("dbrender_deletes_total", &[("", get(&counted.deleted))]);
+    tell("dbrender_forced_total", &[("", get(&counted.forced))]);
+    tell("dbrender_status_writes_total", &[("", get(&counted.statuses))]);
+    let asked = [("allowed", get(&counted.allowed)), ("denied", get(&counted.denied))];
+    tell("dbrender_admission_reviews_total", &asked);
+    tell("dbrender_webhook_certificate_end_seconds", &[("", get(&counted.certificate_end))]);
+    tell("dbrender_leader", &[("", u64::from(shared.progress.leads()))]);
+    let phases: Vec<(&str, u64)> =
+        shared.progress.phases().into_iter().map(|(phase, number)| (phase, number as u64)).collect();
+    tell("dbrender_databases", &phases);
+    tell("dbrender_databases_stalled", &[("", shared.progress.stalled() as u64)]);
     text
 }

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::intent::Intent;
-use crate::api::{Condition, DatabaseStatus, Phase};
+use crate::api::{self, Condition, DatabaseStatus, Phase};
 use crate::engine;
 use crate::plan::Plan;
 
@@ -103,6 +103,7 @@ impl Members {
 }
 
 fn condition(of: &str, status: bool, reason: &str, message: impl Into<String>) -> Condition {
+    debug_assert!(api::is_condition(of, reason), "{of} {reason} is not in the list of api/told.rs");
     Condition {
         condition_type: of.to_owned(),
         status: if status { "True" } else { "False" }.to_owned(),
