@@ -1,5 +1,6 @@
 //! A second opinion: what the API server says that applying an object would change. Nothing is written.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use kube::Client;
@@ -7,7 +8,7 @@ use kube::api::{Patch, PatchParams};
 use kube::core::Request;
 use serde_json::Value;
 
-use crate::diff::{GapReason, KINDS, LiveObject, LiveSet, Mask, Read};
+use crate::diff::{GapReason, KINDS, Listed, LiveObject, LiveSet, Mask, Read};
 use crate::render::Object;
 
 use super::live::AT_ONCE;
@@ -41,7 +42,7 @@ pub async fn dry_run(
     live: &LiveSet,
 ) -> BTreeMap<(String, String, String), Opinion> {
     let key = |kind: &str, namespace: &str, name: &str| (kind.to_owned(), namespace.to_owned(), name.to_owned());
-    let before: BTreeMap<_, &LiveObject> =
+    let before: BTreeMap<_, &Listed> =
         live.objects.iter().map(|object| (key(&object.kind, &object.namespace, &object.name), object)).collect();
     let answers = all(
         AT_ONCE,
@@ -62,8 +63,9 @@ pub async fn dry_run(
                 // Whatever refuses may quote what it was sent, or what it holds.
                 Err(Opinion::Refused(words)) => Opinion::Refused(mask.sentence(&words)),
                 Err(Opinion::None(words)) => Opinion::None(mask.sentence(&words)),
-                Ok(after) => match before.get(&key) {
-                    Some(before) => compare(before, &after),
+                Ok(after) => match before.get(&key).map(|before| before.open()) {
+                    Some(Ok(before)) => compare(&before, &after),
+                    Some(Err(error)) => Opinion::None(error.message),
                     None => Opinion::Created,
                 },
                 Err(opinion) => opinion,
@@ -92,8 +94,9 @@ async fn would_be(client: &Client, object: &Object) -> Result<LiveObject, Opinio
         _ if object.kind == "Secret" => Opinion::None("the server gives no answer about the Secret".to_owned()),
         _ => Opinion::None(trouble.message),
     })?;
-    let read = Read::json(&body, Some((kind.api_version, kind.kind)));
-    read.objects.into_iter().next().ok_or_else(|| Opinion::None("the server's answer is not understood".to_owned()))
+    let read = Read::json(body, Some((kind.api_version, kind.kind)));
+    let after = read.objects.first().and_then(|object| object.open().ok()).map(Cow::into_owned);
+    after.ok_or_else(|| Opinion::None("the server's answer is not understood".to_owned()))
 }
 
 fn compare(before: &LiveObject, after: &LiveObject) -> Opinion {

@@ -22,7 +22,7 @@ use super::{Inner, Mode, Shared};
 use crate::api::{API_VERSION, DatabaseStatus, Generator, KIND, Phase};
 use crate::cluster::{self, Owner};
 use crate::diff::{
-    Bucket, Desired, Impact, LiveObject, LiveSet, Minor, ObjectReport, Op, Orphans, Policy, Status, compare,
+    Bucket, Desired, Impact, Listed, LiveObject, LiveSet, Minor, ObjectReport, Op, Orphans, Policy, Status, compare,
 };
 use crate::engine::{self, StoredKey};
 use crate::plan::{Credentials, Plan};
@@ -243,8 +243,8 @@ fn compared(
     foreign: &BTreeMap<String, LiveObject>,
 ) -> Result<Vec<ObjectReport>, Failure> {
     let mut live = LiveSet { source: "the cluster".to_owned(), ..LiveSet::default() };
-    live.objects.extend(seen.values().cloned());
-    live.objects.extend(foreign.values().cloned());
+    live.objects.extend(seen.values().cloned().map(Listed::from));
+    live.objects.extend(foreign.values().cloned().map(Listed::from));
     let policy = Policy {
         secrets_read: true,
         kubernetes: shared.kubernetes.get().copied().unwrap_or(Minor::NEWEST),

@@ -1,20 +1,23 @@
 //! What is known about the rest of a Database while one of its objects is judged.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use serde_json::Value;
 
 use crate::engine::{self, Engine};
 use crate::plan::Plan;
-use crate::render::{DATABASE_LABEL, NAME_LABEL, Object, admin_secret_name, app_secret_name};
+use crate::render::{NAME_LABEL, Object, admin_secret_name, app_secret_name};
 
-use super::{Desired, LiveObject, LiveSet};
+use super::{Desired, Listed, LiveError, LiveObject, LiveSet};
 
 /// The live objects by kind, namespace and name, and by the Database whose label they carry.
 pub(super) struct Index<'a> {
     by_name: BTreeMap<(&'a str, &'a str, &'a str), usize>,
-    by_database: BTreeMap<(&'a str, &'a str), Vec<usize>>,
-    objects: &'a [LiveObject],
+    by_database: BTreeMap<(&'a str, &'a str), usize>,
+    /// Places of the objects of each Database.
+    labelled: Vec<Vec<usize>>,
+    objects: &'a [Listed],
     /// Whether a claim that is not here is not there: a dump need not hold them, and a commit never does.
     pub(super) knows_claims: bool,
 }
@@ -22,29 +25,44 @@ pub(super) struct Index<'a> {
 impl<'a> Index<'a> {
     pub(super) fn new(live: &'a LiveSet) -> Index<'a> {
         let objects = live.objects.as_slice();
-        let is_claim = |object: &LiveObject| object.kind == "PersistentVolumeClaim";
+        let is_claim = |object: &Listed| object.kind == "PersistentVolumeClaim";
         let gap = live.gaps.iter().any(|gap| gap.kind == "PersistentVolumeClaim");
         let knows_claims =
             !gap && !live.is_rendered && (!live.is_dump || objects.is_empty() || objects.iter().any(is_claim));
-        let mut index = Index { by_name: BTreeMap::new(), by_database: BTreeMap::new(), objects, knows_claims };
+        let mut index = Index {
+            by_name: BTreeMap::new(),
+            by_database: BTreeMap::new(),
+            labelled: Vec::new(),
+            objects,
+            knows_claims,
+        };
         for (place, object) in objects.iter().enumerate() {
             index.by_name.entry((&object.kind, &object.namespace, &object.name)).or_insert(place);
-            if let Some(database) = label(object, DATABASE_LABEL) {
-                index.by_database.entry((&object.namespace, database)).or_default().push(place);
+            if let Some(database) = object.database.as_deref() {
+                let next = index.labelled.len();
+                let group = *index.by_database.entry((&object.namespace, database)).or_insert(next);
+                if group == next {
+                    index.labelled.push(Vec::new());
+                }
+                index.labelled[group].push(place);
             }
         }
         index
     }
 
-    pub(super) fn find(&self, kind: &str, namespace: &str, name: &str) -> Option<(usize, &'a LiveObject)> {
-        let place = *self.by_name.get(&(kind, namespace, name))?;
-        self.objects.get(place).map(|object| (place, object))
+    fn place(&self, kind: &str, namespace: &str, name: &str) -> Option<usize> {
+        self.by_name.get(&(kind, namespace, name)).copied()
     }
 
-    /// Objects with the label of a Database.
-    pub(super) fn of_database(&self, namespace: &str, name: &str) -> Vec<(usize, &'a LiveObject)> {
-        let places = self.by_database.get(&(namespace, name)).map(Vec::as_slice).unwrap_or_default();
-        places.iter().filter_map(|&place| self.objects.get(place).map(|object| (place, object))).collect()
+    /// Places of the objects with the label of a Database.
+    pub(super) fn labelled(&self, namespace: &str, name: &str) -> &[usize] {
+        let group = self.by_database.get(&(namespace, name)).and_then(|group| self.labelled.get(*group));
+        group.map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// The object at a place.
+    pub(super) fn open(&self, place: usize) -> Option<Result<Cow<'a, LiveObject>, LiveError>> {
+        self.objects.get(place).map(Listed::open)
     }
 
     /// Every Database of which anything is there.
@@ -54,9 +72,61 @@ impl<'a> Index<'a> {
 
     /// Whether volumes of a class can grow. `None`: the class could not be read.
     pub(super) fn can_grow(&self, class: &str) -> Option<bool> {
-        let (_, object) = self.find("StorageClass", "", class)?;
+        let object = self.open(self.place("StorageClass", "", class)?)?.ok()?;
         Some(object.value.get("allowVolumeExpansion").and_then(Value::as_bool).unwrap_or(false))
     }
+}
+
+/// The live objects that have to do with one Database, whole.
+pub(super) struct Opened<'a> {
+    index: &'a Index<'a>,
+    objects: BTreeMap<usize, Cow<'a, LiveObject>>,
+    /// With its label, in the order in which they were read.
+    labelled: &'a [usize],
+    /// What could not be read.
+    pub(super) broken: Vec<(usize, LiveError)>,
+}
+
+impl<'a> Opened<'a> {
+    /// With the objects that carry its label, and those that are wanted whether they carry it or not.
+    pub(super) fn new(desired: &Desired<'_>, index: &'a Index<'a>) -> Opened<'a> {
+        let labelled = index.labelled(desired.namespace, desired.name);
+        let mut opened = Opened { index, objects: BTreeMap::new(), labelled, broken: Vec::new() };
+        let wanted = desired.objects.iter().filter_map(|o| index.place(&o.kind, &o.namespace, &o.name));
+        let secrets = [app_secret(desired.plan, desired.name), admin_secret(desired.plan, desired.name)];
+        let secrets = secrets.iter().filter_map(|name| index.place("Secret", desired.namespace, name));
+        for place in labelled.iter().copied().chain(wanted).chain(secrets) {
+            if opened.objects.contains_key(&place) || opened.broken.iter().any(|(broken, _)| *broken == place) {
+                continue;
+            }
+            match index.open(place) {
+                Some(Ok(object)) => {
+                    opened.objects.insert(place, object);
+                }
+                Some(Err(error)) => opened.broken.push((place, error)),
+                None => {}
+            }
+        }
+        opened
+    }
+
+    pub(super) fn find(&self, kind: &str, namespace: &str, name: &str) -> Option<(usize, &LiveObject)> {
+        let place = self.index.place(kind, namespace, name)?;
+        self.objects.get(&place).map(|object| (place, &**object))
+    }
+
+    /// Objects with the label of the Database.
+    pub(super) fn labelled(&self) -> impl Iterator<Item = (usize, &LiveObject)> {
+        self.labelled.iter().filter_map(|place| self.objects.get(place).map(|object| (*place, &**object)))
+    }
+}
+
+fn app_secret(plan: Option<&Plan>, name: &str) -> String {
+    plan.map_or_else(|| format!("{name}-app"), app_secret_name)
+}
+
+fn admin_secret(plan: Option<&Plan>, name: &str) -> String {
+    plan.map_or_else(|| format!("{name}-admin"), admin_secret_name)
 }
 
 /// A label of a live object.
@@ -93,7 +163,7 @@ pub(super) struct Around<'a> {
 }
 
 impl<'a> Around<'a> {
-    pub(super) fn new(desired: &Desired<'a>, index: &'a Index<'a>) -> Around<'a> {
+    pub(super) fn new(desired: &Desired<'a>, index: &'a Index<'a>, opened: &'a Opened<'a>) -> Around<'a> {
         let wanted = desired.objects.iter().find(|object| object.kind == "StatefulSet");
         let engine_word = match desired.plan {
             Some(plan) => plan.engine.as_str(),
@@ -107,14 +177,13 @@ impl<'a> Around<'a> {
         };
         let engine = engine::ALL.iter().copied().find(|engine| engine.name().as_str() == engine_word);
         let live_set =
-            wanted.and_then(|object| index.find("StatefulSet", &object.namespace, &object.name)).map(|(_, live)| live);
+            wanted.and_then(|object| opened.find("StatefulSet", &object.namespace, &object.name)).map(|(_, live)| live);
         let (namespace, name) = (desired.namespace, desired.name);
         let job = format!("{name}-credentials-");
-        let filled_by_job = index
-            .of_database(namespace, name)
-            .into_iter()
+        let filled_by_job = opened
+            .labelled()
             .any(|(_, object)| object.kind == "Job" && object.name.starts_with(&job) && is_complete(&object.value));
-        let mut claims = wanted.map(|set| claims_of(set, index, namespace, name)).unwrap_or_default();
+        let mut claims = wanted.map(|set| claims_of(set, opened)).unwrap_or_default();
         claims.sort_by_key(|claim| (claim.ordinal, claim.place));
         Around {
             namespace,
@@ -153,17 +222,17 @@ impl<'a> Around<'a> {
 
     /// Secret for applications.
     pub(super) fn app_secret(&self) -> String {
-        self.plan.map_or_else(|| format!("{}-app", self.name), app_secret_name)
+        app_secret(self.plan, self.name)
     }
 
     /// Secret for the server's own users.
     pub(super) fn admin_secret(&self) -> String {
-        self.plan.map_or_else(|| format!("{}-admin", self.name), admin_secret_name)
+        admin_secret(self.plan, self.name)
     }
 }
 
 /// Claims that Kubernetes has made from the templates of a StatefulSet: `<template>-<set>-<ordinal>`.
-fn claims_of<'a>(set: &'a Object, index: &'a Index<'a>, namespace: &str, database: &str) -> Vec<Claim<'a>> {
+fn claims_of<'a>(set: &'a Object, opened: &'a Opened<'a>) -> Vec<Claim<'a>> {
     let templates = set.value.pointer("/spec/volumeClaimTemplates").and_then(Value::as_array);
     let names: Vec<&'a str> =
         templates.into_iter().flatten().filter_map(|template| text(template, "/metadata/name")).collect();
@@ -174,12 +243,7 @@ fn claims_of<'a>(set: &'a Object, index: &'a Index<'a>, namespace: &str, databas
         let template = names.iter().find(|name| **name == template)?;
         Some(Claim { template, ordinal, live, place })
     };
-    index
-        .of_database(namespace, database)
-        .into_iter()
-        .filter(|(_, live)| live.kind == "PersistentVolumeClaim")
-        .filter_map(claim)
-        .collect()
+    opened.labelled().filter(|(_, live)| live.kind == "PersistentVolumeClaim").filter_map(claim).collect()
 }
 
 fn text<'v>(value: &'v Value, pointer: &str) -> Option<&'v str> {

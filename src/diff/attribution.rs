@@ -31,8 +31,8 @@ struct Manager {
 
 impl Managers {
     /// From the text. What is not understood counts as absent: it decides nothing but a name in the report.
-    pub(super) fn read(text: Option<&str>) -> Managers {
-        Managers(text.and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default())
+    pub(super) fn read(fields: Option<&[u8]>) -> Managers {
+        Managers(fields.and_then(|fields| serde_json::from_slice(fields).ok()).unwrap_or_default())
     }
 
     /// Whether the server said nothing about managers, as in a dump of `kubectl get` without `--show-managed-fields`.
@@ -121,7 +121,7 @@ mod tests {
           "k:{\"name\":\"postgresql\"}":{"f:image":{}},"k:{\"name\":\"side\"}":{".":{},"f:name":{}}}}}}}}]"#;
 
     fn owner(steps: &[Step<'_>]) -> Option<String> {
-        Managers::read(Some(FIELDS)).of(steps).map(|by| by.manager)
+        Managers::read(Some(FIELDS.as_bytes())).of(steps).map(|by| by.manager)
     }
 
     fn container<'a>(name: &'a str, rest: &[Step<'a>]) -> Vec<Step<'a>> {
@@ -159,7 +159,7 @@ mod tests {
             let text = format!(
                 r#"[{{"manager":"{manager}","operation":"Update","subresource":"{subresource}","fieldsV1":{{"f:spec":{{"f:replicas":{{}}}}}}}}]"#
             );
-            Managers::read(Some(&text)).of(&[Step::Field("spec"), Step::Field("replicas")]).unwrap()
+            Managers::read(Some(text.as_bytes())).of(&[Step::Field("spec"), Step::Field("replicas")]).unwrap()
         };
         assert!(is_autoscaler(&by("kube-controller-manager", "scale")));
         assert!(is_autoscaler(&by("keda-operator", "scale")));
@@ -175,7 +175,11 @@ mod tests {
         for text in
             [None, Some(""), Some("{}"), Some("[{\"fieldsV1\":3}]"), Some("[{}]"), Some("[{\"fieldsV1\":{\"k:\":{}}}]")]
         {
-            assert_eq!(Managers::read(text).of(&[Step::Field("spec"), Step::Field("replicas")]), None, "{text:?}");
+            assert_eq!(
+                Managers::read(text.map(str::as_bytes)).of(&[Step::Field("spec"), Step::Field("replicas")]),
+                None,
+                "{text:?}"
+            );
         }
     }
 }

@@ -9,11 +9,12 @@ use crate::plan::Credentials;
 use crate::problem::Code;
 use crate::render::Object;
 
-use super::around::{Around, Index};
+use super::around::{Around, Index, Opened};
 use super::attribution::{Managers, is_autoscaler};
 use super::cause::CauseMaps;
 use super::defaults::fields_of;
 use super::impact::{self, Judged};
+use super::live::Raw;
 use super::mask::{DatabaseMask, Mask};
 use super::metadata::structured;
 use super::path::{Step, pointer};
@@ -21,7 +22,7 @@ use super::rule::Rule;
 use super::secret::{self, Filled};
 use super::walk::{Found, Walk};
 use super::{
-    Bucket, Change, ChangedBy, DatabaseReport, Desired, Gap, GapReason, Impact, LiveObject, LiveSet, Notice,
+    Bucket, Change, ChangedBy, DatabaseReport, Desired, Gap, GapReason, Impact, LiveError, LiveObject, LiveSet, Notice,
     ObjectReport, Op, Policy, Report, Status, Summary, leftover, profile,
 };
 
@@ -33,7 +34,8 @@ pub struct Comparison<'a> {
     mask: Mask<'a>,
     causes: CauseMaps,
     gaps: Gaps<'a>,
-    broken: BTreeMap<(&'a str, &'a str, &'a str), &'a str>,
+    /// Objects that are there and could not be read.
+    broken: Broken,
     /// Which live objects have been spoken about.
     pub(super) seen: Vec<bool>,
     kinds: BTreeSet<String>,
@@ -64,13 +66,7 @@ impl<'a> Comparison<'a> {
             mask,
             causes: CauseMaps::default(),
             gaps,
-            broken: live
-                .broken
-                .iter()
-                .map(|error| {
-                    ((error.kind.as_str(), error.namespace.as_str(), error.name.as_str()), error.message.as_str())
-                })
-                .collect(),
+            broken: live.broken.iter().map(told_broken).collect(),
             seen: vec![false; live.objects.len()],
             kinds: BTreeSet::new(),
             databases: BTreeMap::new(),
@@ -79,11 +75,16 @@ impl<'a> Comparison<'a> {
 
     /// Compares one Database.
     pub fn add(&mut self, desired: &Desired<'_>) {
-        let around = Around::new(desired, &self.index);
+        let opened = Opened::new(desired, &self.index);
+        for (place, error) in &opened.broken {
+            self.seen[*place] = true;
+            self.broken.extend([told_broken(error)]);
+        }
+        let around = Around::new(desired, &self.index, &opened);
         let secrets = [around.app_secret(), around.admin_secret()];
         let secrets: Vec<&LiveObject> = secrets
             .iter()
-            .filter_map(|name| self.index.find("Secret", desired.namespace, name).map(|(_, secret)| secret))
+            .filter_map(|name| opened.find("Secret", desired.namespace, name).map(|(_, secret)| secret))
             .collect();
         let subject = Subject {
             desired,
@@ -96,7 +97,7 @@ impl<'a> Comparison<'a> {
             if !self.kinds.contains(&object.kind) {
                 self.kinds.insert(object.kind.clone());
             }
-            let found = self.index.find(&object.kind, &object.namespace, &object.name);
+            let found = opened.find(&object.kind, &object.namespace, &object.name);
             objects.push(match found {
                 Some((place, live)) => {
                     self.seen[place] = true;
@@ -105,7 +106,7 @@ impl<'a> Comparison<'a> {
                 None => unseen(self.policy, &self.gaps, &self.broken, object, &subject),
             });
         }
-        for (place, report) in existing_secrets(self.policy, &self.gaps, &self.broken, &self.index, &subject) {
+        for (place, report) in existing_secrets(self.policy, &self.gaps, &self.broken, &opened, &subject) {
             if let Some(place) = place {
                 self.seen[place] = true;
             }
@@ -115,7 +116,7 @@ impl<'a> Comparison<'a> {
             self.seen[claim.place] = true;
             objects.push(leftover::member_claim(claim, &around));
         }
-        for (place, live) in self.index.of_database(desired.namespace, desired.name) {
+        for (place, live) in opened.labelled() {
             if !self.seen[place]
                 && let Some(report) = leftover::of_living(live, &around)
             {
@@ -133,6 +134,10 @@ impl<'a> Comparison<'a> {
             objects,
         };
         self.databases.insert((report.namespace.clone(), report.name.clone()), report);
+    }
+
+    pub(super) fn add_broken(&mut self, broken: &[LiveError]) {
+        self.broken.extend(broken.iter().map(told_broken));
     }
 
     /// The report, with notices of the caller's: what was wrong with the input, and what there is to say about the source.
@@ -177,9 +182,8 @@ impl<'a> Comparison<'a> {
             }
             notices.push(told);
         }
-        for error in &self.live.broken {
-            let subject = format!("{} {}/{}", error.kind, error.namespace, error.name);
-            notices.push(notice(Code::UnreadableObject, subject, error.message.clone()));
+        for ((kind, namespace, name), message) in &self.broken {
+            notices.push(notice(Code::UnreadableObject, format!("{kind} {namespace}/{name}"), message.clone()));
         }
     }
 }
@@ -237,16 +241,16 @@ pub(super) fn empty_report(object: (&str, &str, &str, &str), status: Status) -> 
 
 /// Reason and sentence of each gap, by kind and namespace.
 type Gaps<'a> = BTreeMap<(&'a str, Option<&'a str>), (GapReason, String)>;
-type Broken<'a> = BTreeMap<(&'a str, &'a str, &'a str), &'a str>;
+/// What is wrong with an object, by kind, namespace and name.
+type Broken = BTreeMap<(String, String, String), String>;
+
+fn told_broken(error: &LiveError) -> ((String, String, String), String) {
+    let LiveError { kind, namespace, name, message } = error;
+    ((kind.clone(), namespace.clone(), name.clone()), message.clone())
+}
 
 /// An object that was not found: missing only if it was looked for.
-fn unseen(
-    policy: &Policy,
-    gaps: &Gaps<'_>,
-    broken: &Broken<'_>,
-    object: &Object,
-    subject: &Subject<'_>,
-) -> ObjectReport {
+fn unseen(policy: &Policy, gaps: &Gaps<'_>, broken: &Broken, object: &Object, subject: &Subject<'_>) -> ObjectReport {
     let Object { api_version, kind, namespace, name, .. } = object;
     let mut report = empty_report((api_version, kind, namespace, name), Status::Missing);
     match why_unseen(policy, gaps, broken, kind, namespace, name) {
@@ -267,13 +271,13 @@ fn unseen(
 fn why_unseen(
     policy: &Policy,
     gaps: &Gaps<'_>,
-    broken: &Broken<'_>,
+    broken: &Broken,
     kind: &str,
     namespace: &str,
     name: &str,
 ) -> Option<(Status, Cow<'static, str>)> {
-    if let Some(message) = broken.get(&(kind, namespace, name)) {
-        return Some((Status::Error, Cow::Owned((*message).to_owned())));
+    if let Some(message) = broken.get(&(kind.to_owned(), namespace.to_owned(), name.to_owned())) {
+        return Some((Status::Error, Cow::Owned(message.clone())));
     }
     if kind == "Secret" && !policy.secrets_read {
         return Some((Status::Skipped, Cow::Borrowed("Secrets were not asked for")));
@@ -358,7 +362,7 @@ fn judge(
     causes: &mut CauseMaps,
     report: &mut ObjectReport,
 ) {
-    let managers = Managers::read(live.managed_fields.as_deref());
+    let managers = Managers::read(live.managed_fields.as_ref().map(Raw::bytes));
     let moved = (report.kind == "StatefulSet").then(|| profile::moved(subject.desired, live)).flatten();
     for mut found in found {
         if found.bucket == Bucket::Foreign && is_leftover(&found, &managers, subject, causes, report) {
@@ -460,8 +464,8 @@ fn scaled_by(by: &ChangedBy) -> &'static str {
 fn existing_secrets(
     policy: &Policy,
     gaps: &Gaps<'_>,
-    broken: &Broken<'_>,
-    index: &Index<'_>,
+    broken: &Broken,
+    opened: &Opened<'_>,
     subject: &Subject<'_>,
 ) -> Vec<(Option<usize>, ObjectReport)> {
     let around = subject.around;
@@ -474,7 +478,7 @@ fn existing_secrets(
         .map(|name| {
             let mut report = empty_report(("v1", "Secret", around.namespace, name), Status::InSync);
             report.reason = Cow::Borrowed("made by somebody else; only its keys are looked at");
-            let Some((place, live)) = index.find("Secret", around.namespace, name) else {
+            let Some((place, live)) = opened.find("Secret", around.namespace, name) else {
                 let (status, reason) = why_unseen(policy, gaps, broken, "Secret", around.namespace, name).unwrap_or((
                     Status::Missing,
                     Cow::Borrowed("somebody else has to make it: pods do not start without it"),

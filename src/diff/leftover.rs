@@ -111,6 +111,7 @@ pub(super) fn of_living(live: &LiveObject, around: &Around<'_>) -> Option<Object
 /// Databases of which only the cluster knows.
 pub(super) fn of_gone(comparison: &mut Comparison<'_>) {
     let wanted: BTreeSet<String> = comparison.databases.keys().map(|(namespace, _)| namespace.clone()).collect();
+    let mut broken = Vec::new();
     let mut gone: BTreeMap<(String, String), DatabaseReport> = BTreeMap::new();
     for (namespace, name) in comparison.index.databases() {
         let in_scope = match comparison.policy.orphans {
@@ -121,19 +122,25 @@ pub(super) fn of_gone(comparison: &mut Comparison<'_>) {
         if !in_scope || comparison.databases.contains_key(&(namespace.to_owned(), name.to_owned())) {
             continue;
         }
-        let mut engine = "";
+        let mut engine = String::new();
         let mut objects = Vec::new();
-        for (place, live) in comparison.index.of_database(namespace, name) {
-            if is_candidate(live) && !comparison.seen[place] {
-                engine = engine_label(live).unwrap_or(engine);
-                objects.push(orphan(live));
+        for &place in comparison.index.labelled(namespace, name) {
+            match comparison.index.open(place) {
+                Some(Ok(live)) if is_candidate(&live) && !comparison.seen[place] => {
+                    if let Some(word) = engine_label(&live) {
+                        word.clone_into(&mut engine);
+                    }
+                    objects.push(orphan(&live));
+                }
+                Some(Err(error)) => broken.push(error),
+                _ => {}
             }
         }
         if !objects.is_empty() {
             let report = DatabaseReport {
                 namespace: namespace.to_owned(),
                 name: name.to_owned(),
-                engine: engine.to_owned(),
+                engine,
                 impact: worst(&objects),
                 origin: None,
                 objects,
@@ -142,6 +149,7 @@ pub(super) fn of_gone(comparison: &mut Comparison<'_>) {
         }
     }
     comparison.databases.extend(gone);
+    comparison.add_broken(&broken);
 }
 
 fn orphan(live: &LiveObject) -> ObjectReport {

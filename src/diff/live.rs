@@ -2,15 +2,18 @@
 //!
 //! Values of Secrets become `Hidden` at the moment of decoding; what stays in the tree is a token. `managedFields` are
 //! more than half of what a server sends and are needed for few objects, so they stay unread text until one asks.
+//! [`Listed`] is an object that is text until somebody asks for more than its name.
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::ops::Range;
+use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value};
 
-use super::Hidden;
+use super::{Hidden, Listed};
 
 /// What stands in place of a value that must not be shown.
 pub const HIDDEN: &str = "(hidden)";
@@ -35,7 +38,7 @@ pub struct LiveObject {
     /// Values of a Secret by key, from `data` and `stringData`.
     pub secret: BTreeMap<String, Hidden>,
     /// `managedFields` as JSON text.
-    pub(super) managed_fields: Option<Box<str>>,
+    pub(super) managed_fields: Option<Raw>,
 }
 
 /// Names the object and nothing in it: an environment value may be a password.
@@ -69,7 +72,7 @@ pub struct LiveSet {
     /// Where it comes from, in words: `context kind-test`, `file live.json`.
     pub source: String,
     /// Objects of rendered kinds; also claims of the members, and StorageClasses where they could be read.
-    pub objects: Vec<LiveObject>,
+    pub objects: Vec<Listed>,
     /// Objects that could not be decoded.
     pub broken: Vec<LiveError>,
     /// Whether it is no cluster but another rendering, as with `--base`: then everything in it is ours.
@@ -110,7 +113,7 @@ pub enum GapReason {
 #[derive(Debug, Default)]
 pub struct Read {
     /// Objects.
-    pub objects: Vec<LiveObject>,
+    pub objects: Vec<Listed>,
     /// Objects without a usable form.
     pub broken: Vec<LiveError>,
     /// `metadata.continue` of the last list.
@@ -141,49 +144,85 @@ impl LiveObject {
             .get_mut("metadata")
             .and_then(Value::as_object_mut)
             .and_then(|metadata| metadata.shift_remove("managedFields"))
-            .map(|fields| fields.to_string().into_boxed_str());
-        LiveObject::new(map, managed, None)
+            .map(|fields| Raw::from(fields.to_string()));
+        let text = |value: Option<&Value>| value.and_then(Value::as_str).unwrap_or_default().to_owned();
+        let field = |name: &str| text(map.get("metadata").and_then(|metadata| metadata.get(name)));
+        let identity = Identity {
+            api_version: text(map.get("apiVersion")),
+            kind: text(map.get("kind")),
+            namespace: field("namespace"),
+            name: field("name"),
+        };
+        LiveObject::new(identity.check(None)?, map, managed)
     }
 
-    /// From an object without its `managedFields`. `list` is apiVersion and kind of the items of a typed list, which do
-    /// not repeat it.
+    /// From an object without its `managedFields`.
     pub(super) fn new(
+        identity: Identity,
         mut map: Map<String, Value>,
-        managed_fields: Option<Box<str>>,
-        list: Option<(&str, &str)>,
+        managed_fields: Option<Raw>,
     ) -> Result<LiveObject, LiveError> {
-        let text = |value: Option<&Value>| value.and_then(Value::as_str).map(str::to_owned);
-        let api_version = text(map.get("apiVersion")).or_else(|| list.map(|(version, _)| version.to_owned()));
-        let kind = text(map.get("kind")).or_else(|| list.map(|(_, kind)| kind.to_owned()));
-        // Anything else is no kind, and could be anything, such as a value that has slipped out of its place.
-        let is_kind = |kind: &String| !kind.is_empty() && kind.bytes().all(|byte| byte.is_ascii_alphanumeric());
-        let Some(kind) = kind.filter(is_kind) else {
-            return Err(nameless("", "it does not say its kind"));
-        };
-        let metadata = map.get("metadata");
-        let field = |name: &str| text(metadata.and_then(|metadata| metadata.get(name)));
-        let (namespace, name) = (field("namespace").unwrap_or_default(), field("name"));
-        let Some(name) = name.filter(|name| !name.is_empty()) else {
-            return Err(nameless(&kind, "it has no name"));
-        };
         let mut secret = BTreeMap::new();
-        if kind == "Secret" {
-            hide(&mut map, &mut secret).map_err(|message| LiveError {
-                kind: kind.clone(),
-                namespace: namespace.clone(),
-                name: name.clone(),
-                message,
-            })?;
+        if identity.kind == "Secret" {
+            hide(&mut map, &mut secret).map_err(|message| identity.error(message))?;
         }
-        Ok(LiveObject {
-            api_version: api_version.unwrap_or_default(),
-            kind,
-            namespace,
-            name,
-            value: Value::Object(map),
-            secret,
-            managed_fields,
-        })
+        let Identity { api_version, kind, namespace, name } = identity;
+        Ok(LiveObject { api_version, kind, namespace, name, value: Value::Object(map), secret, managed_fields })
+    }
+}
+
+/// JSON as it was read, without a copy. It has no form in which it could be printed.
+#[derive(Clone)]
+pub(super) struct Raw {
+    pub(super) all: Arc<Vec<u8>>,
+    pub(super) range: Range<usize>,
+}
+
+impl From<String> for Raw {
+    fn from(text: String) -> Raw {
+        Raw { range: 0..text.len(), all: Arc::new(text.into_bytes()) }
+    }
+}
+
+impl Raw {
+    pub(super) fn bytes(&self) -> &[u8] {
+        self.all.get(self.range.clone()).unwrap_or_default()
+    }
+}
+
+/// Who an object is.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Identity {
+    pub(super) api_version: String,
+    pub(super) kind: String,
+    pub(super) namespace: String,
+    pub(super) name: String,
+}
+
+impl Identity {
+    /// From what stands in the object; empty is absent. `list` is apiVersion and kind of the items of a typed list, which
+    /// do not repeat it.
+    pub(super) fn check(mut self, list: Option<(&str, &str)>) -> Result<Identity, LiveError> {
+        if let Some((version, kind)) = list {
+            for (own, of_list) in [(&mut self.api_version, version), (&mut self.kind, kind)] {
+                if own.is_empty() {
+                    of_list.clone_into(own);
+                }
+            }
+        }
+        // Anything else is no kind, and could be anything, such as a value that has slipped out of its place.
+        if self.kind.is_empty() || !self.kind.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
+            return Err(nameless("", "it does not say its kind"));
+        }
+        if self.name.is_empty() {
+            return Err(nameless(&self.kind, "it has no name"));
+        }
+        Ok(self)
+    }
+
+    /// Something is wrong with it.
+    pub(super) fn error(&self, message: String) -> LiveError {
+        LiveError { kind: self.kind.clone(), namespace: self.namespace.clone(), name: self.name.clone(), message }
     }
 }
 
@@ -240,10 +279,12 @@ impl Read {
     pub fn push(&mut self, value: Value) {
         match value {
             Value::Object(mut map) if matches!(map.get("items"), Some(Value::Array(_))) => {
-                let list = list_type(&map);
-                if let Some(Value::Array(items)) = map.get_mut("items").map(Value::take) {
+                let items = map.get_mut("items").map(Value::take);
+                let text = |field| map.get(field).and_then(Value::as_str).unwrap_or_default();
+                let list = list_type(text("apiVersion"), text("kind"));
+                if let Some(Value::Array(items)) = items {
                     for item in items {
-                        self.push_item(item, list.as_ref().map(|(version, kind)| (version.as_str(), kind.as_str())));
+                        self.push_item(item, list);
                     }
                 }
             }
@@ -256,10 +297,10 @@ impl Read {
             map.entry("apiVersion").or_insert_with(|| Value::from(version));
             map.entry("kind").or_insert_with(|| Value::from(kind));
         }
-        self.keep(LiveObject::from_value(item));
+        self.keep(LiveObject::from_value(item).map(Listed::from));
     }
 
-    pub(super) fn keep(&mut self, object: Result<LiveObject, LiveError>) {
+    pub(super) fn keep(&mut self, object: Result<Listed, LiveError>) {
         match object {
             Ok(object) => self.objects.push(object),
             Err(error) => self.broken.push(error),
@@ -267,11 +308,11 @@ impl Read {
     }
 }
 
-/// Type of the items of a typed list: a `SecretList` holds Secrets. `None` for kubectl's `List`, whose items say theirs.
-pub(super) fn list_type(map: &Map<String, Value>) -> Option<(String, String)> {
-    let text = |field| map.get(field).and_then(Value::as_str);
-    let kind = text("kind")?.strip_suffix("List").filter(|kind| !kind.is_empty())?;
-    Some((text("apiVersion").unwrap_or_default().to_owned(), kind.to_owned()))
+/// Type of the items of a typed list, from its own: a `SecretList` holds Secrets. `None` for kubectl's `List`, whose items
+/// say theirs.
+pub(super) fn list_type<'a>(api_version: &'a str, kind: &'a str) -> Option<(&'a str, &'a str)> {
+    let kind = kind.strip_suffix("List").filter(|kind| !kind.is_empty())?;
+    Some((api_version, kind))
 }
 
 #[cfg(test)]
@@ -323,7 +364,8 @@ mod tests {
             {"metadata": {"namespace": "n"}},
         ]}));
         assert_eq!((read.objects.len(), read.broken.len()), (1, 1));
-        assert_eq!((read.objects[0].kind.as_str(), read.objects[0].api_version.as_str()), ("Secret", "v1"));
-        assert_eq!(read.objects[0].value["data"]["k"], "(hidden)");
+        let object = read.objects[0].open().unwrap();
+        assert_eq!((object.kind.as_str(), object.api_version.as_str()), ("Secret", "v1"));
+        assert_eq!(object.value["data"]["k"], "(hidden)");
     }
 }

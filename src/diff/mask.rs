@@ -12,7 +12,7 @@ use crate::engine::uri_part;
 
 use super::live::{HIDDEN, HIDDEN_OTHER};
 use super::path::Step;
-use super::{Hidden, LiveObject};
+use super::{Hidden, Listed, LiveObject};
 
 /// Shorter values are hidden where they stand alone, and not where they are a part of a longer text.
 const SHORTEST_PART: usize = 6;
@@ -38,8 +38,9 @@ pub(super) struct DatabaseMask<'m> {
 impl<'a> Mask<'a> {
     /// The values of the Secrets among the objects.
     #[must_use]
-    pub fn new(objects: &'a [LiveObject]) -> Mask<'a> {
-        let values = objects.iter().flat_map(|object| object.secret.values()).map(Hidden::reveal);
+    pub fn new(objects: &'a [Listed]) -> Mask<'a> {
+        let secrets = objects.iter().filter_map(Listed::whole);
+        let values = secrets.flat_map(|object| object.secret.values()).map(Hidden::reveal);
         Mask { values: values.filter(|value| !value.is_empty()).collect(), parts: OnceCell::new() }
     }
 
@@ -208,10 +209,10 @@ mod tests {
             "stringData": {"password": "pa/ss word", "port": "5432", "pin": "471", "token": "abcdefgh"},
         }))
         .unwrap();
-        let objects = [secret];
+        let objects = [secret.into()];
         let mask = Mask::new(&objects);
         let known = BTreeSet::from([b"5432".to_vec()]);
-        let (_, live) = mask.of_database(&[&objects[0]], known).pair(kind, steps, Value::Null, live);
+        let (_, live) = mask.of_database(&[objects[0].whole().unwrap()], known).pair(kind, steps, Value::Null, live);
         live.to_string()
     }
 

@@ -13,6 +13,7 @@ mod hidden;
 mod impact;
 mod kind;
 mod leftover;
+mod listed;
 mod live;
 mod live_json;
 mod mask;
@@ -32,6 +33,7 @@ pub use defaults::{Default, as_stored, defaults};
 pub use dump::Identities;
 pub use hidden::Hidden;
 pub use kind::{KINDS, Kind, STORAGE_CLASS};
+pub use listed::Listed;
 pub use live::{Gap, GapReason, HIDDEN, HIDDEN_OTHER, LiveError, LiveObject, LiveSet, Read, Stopped};
 pub use mask::Mask;
 pub use report::{

@@ -12,6 +12,7 @@ use crate::engine::StoredKey;
 use super::around::Around;
 use super::attribution::Managers;
 use super::live::HIDDEN;
+use super::live::Raw;
 use super::path::Step;
 use super::rule::Rule;
 use super::walk::Walk;
@@ -82,7 +83,7 @@ pub(super) fn compare<'a>(
     if missing.is_empty() {
         return Filled::Whole;
     }
-    let was_filled = around.was_filled() || Managers::read(live.managed_fields.as_deref()).has(FILLER);
+    let was_filled = around.was_filled() || Managers::read(live.managed_fields.as_ref().map(Raw::bytes)).has(FILLER);
     if !was_filled {
         return Filled::NotYet;
     }

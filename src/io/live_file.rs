@@ -28,16 +28,18 @@ pub fn read_live_file(path: &Path) -> Result<(String, Read), Problem> {
         (format!("file {name}"), File::open(path).and_then(|mut file| file.read_to_end(&mut bytes)))
     };
     read.map_err(|error| unreadable(name.strip_prefix("file ").unwrap_or(&name), &error))?;
-    Ok((name, parse(&bytes)))
+    Ok((name, parse(bytes)))
 }
 
-fn parse(bytes: &[u8]) -> Read {
-    let start = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes).trim_ascii_start();
-    match start.first() {
-        Some(b'{' | b'[') => Read::json(start, None),
-        Some(_) => yaml(bytes),
+fn parse(mut bytes: Vec<u8>) -> Read {
+    if bytes.starts_with(b"\xEF\xBB\xBF") {
+        bytes.drain(..3);
+    }
+    match bytes.trim_ascii_start().first() {
+        Some(b'{' | b'[') => Read::json(bytes, None),
+        Some(_) => yaml(&bytes),
         // kubectl prints an empty list when it finds nothing. No text at all means that it failed.
-        None => stopped_at(bytes, bytes.len(), true),
+        None => stopped_at(&bytes, bytes.len(), true),
     }
 }
 
@@ -82,9 +84,9 @@ mod tests {
             metadata: {name: b, namespace: ns}\ndata: {k: aHVudGVyMg==}\n";
         let bom = format!("\u{feff}  {JSON}");
         for text in [JSON, YAML, stream, bom.as_str()] {
-            let read = parse(text.as_bytes());
+            let read = parse(text.into());
             assert_eq!(format!("{:?}", read.objects), "[Service ns/a, Secret ns/b]", "{text}");
-            assert_eq!(read.objects[1].secret["k"].reveal(), b"hunter2");
+            assert_eq!(read.objects[1].open().unwrap().secret["k"].reveal(), b"hunter2");
             assert_eq!(read.stopped, None);
         }
     }
@@ -92,22 +94,22 @@ mod tests {
     #[test]
     fn a_dump_that_was_cut_says_where() {
         for (text, kept) in [(&JSON[..JSON.len() - 30], 1), (&JSON[..20], 0), ("", 0), (" \n", 0)] {
-            let read = parse(text.as_bytes());
+            let read = parse(text.into());
             assert_eq!(read.objects.len(), kept, "{text}");
             assert!(read.stopped.is_some_and(|stopped| stopped.early), "{text}");
         }
         for text in ["hello: [", "a: b: c\n", "\u{fffe}", "{]"] {
-            assert!(parse(text.as_bytes()).stopped.is_some(), "{text}");
+            assert!(parse(text.into()).stopped.is_some(), "{text}");
         }
-        assert!(parse(b"\xff\xfe").stopped.is_some());
+        assert!(parse(b"\xff\xfe".to_vec()).stopped.is_some());
     }
 
     #[test]
     fn nothing_of_the_text_is_quoted() {
         let yaml = YAML.replace("k: aHVudGVyMg==", "k: hunter2!");
-        let read = parse(yaml.as_bytes());
+        let read = parse(yaml.into());
         assert!(!format!("{read:?}").contains("hunter2"), "{read:?}");
-        let read = parse(YAML.replace("k: aHVudGVyMg==}", "k: \"hunter2\\q\"}").as_bytes());
+        let read = parse(YAML.replace("k: aHVudGVyMg==}", "k: \"hunter2\\q\"}").into());
         assert!(!format!("{read:?}").contains("hunter2"), "{read:?}");
     }
 }

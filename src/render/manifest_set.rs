@@ -176,6 +176,14 @@ impl ManifestSet {
         }
     }
 
+    /// Kind, namespace and name of every object, in the order in which it is applied.
+    #[must_use]
+    pub fn identities(&self) -> Vec<(String, String, String)> {
+        let mut names = Vec::new();
+        self.visit(&mut Names(&mut names));
+        names
+    }
+
     /// Every object as a value, in the order in which it is applied.
     #[must_use]
     pub fn objects(&self) -> Vec<Object> {
@@ -188,6 +196,15 @@ impl ManifestSet {
 fn typed<T: Serialize + Metadata<Ty = ObjectMeta>>(visitor: &mut impl Visitor, objects: &[T]) {
     for object in objects {
         visitor.object(T::KIND, object.metadata(), object);
+    }
+}
+
+struct Names<'a>(&'a mut Vec<(String, String, String)>);
+
+impl Visitor for Names<'_> {
+    fn object<T: Serialize>(&mut self, kind: &'static str, metadata: &ObjectMeta, _: &T) {
+        let text = |field: &Option<String>| field.clone().unwrap_or_default();
+        self.0.push((kind.to_owned(), text(&metadata.namespace), text(&metadata.name)));
     }
 }
 

@@ -54,7 +54,7 @@ fn live(values: impl IntoIterator<Item = Value>) -> LiveSet {
     let mut set = LiveSet::default();
     for value in values {
         match LiveObject::from_value(value) {
-            Ok(object) => set.objects.push(object),
+            Ok(object) => set.objects.push(object.into()),
             Err(error) => set.broken.push(error),
         }
     }

@@ -66,7 +66,7 @@ impl Base {
         for plan in &self.loaded.plans {
             for object in render(plan).objects() {
                 match LiveObject::from_value(object.value) {
-                    Ok(object) => live.objects.push(object),
+                    Ok(object) => live.objects.push(object.into()),
                     // The renderer gives whole objects.
                     Err(error) => live.broken.push(error),
                 }

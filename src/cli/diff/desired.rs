@@ -97,14 +97,15 @@ impl Wanted {
     /// Kind, namespace and name of everything that is rendered, and of Secrets that Databases name.
     pub(super) fn identities(&self) -> Identities {
         let mut identities = Identities::new();
-        self.each(|subject| {
-            let identity = |object: &Object| (object.kind.clone(), object.namespace.clone(), object.name.clone());
-            identities.extend(subject.objects.iter().map(identity));
-            if let Some(Credentials::Existing { app, admin }) = subject.plan.map(|plan| &plan.credentials) {
-                let secret = |name: &String| ("Secret".to_owned(), subject.namespace.to_owned(), name.clone());
+        for plan in &self.loaded.plans {
+            identities.extend(render(plan).identities());
+            if let Credentials::Existing { app, admin } = &plan.credentials {
+                let secret = |name: &String| ("Secret".to_owned(), plan.namespace.clone(), name.clone());
                 identities.extend([secret(app), secret(admin)]);
             }
-        });
+        }
+        let identity = |object: &Object| (object.kind.clone(), object.namespace.clone(), object.name.clone());
+        identities.extend(self.rendered.iter().flat_map(|(_, _, objects)| objects.iter().map(identity)));
         identities
     }
 

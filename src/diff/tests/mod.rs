@@ -50,7 +50,7 @@ pub(super) fn policy() -> Policy {
 }
 
 pub(super) fn live(values: Vec<Value>) -> LiveSet {
-    let objects = values.into_iter().map(|value| LiveObject::from_value(value).unwrap()).collect();
+    let objects = values.into_iter().map(|value| LiveObject::from_value(value).unwrap().into()).collect();
     LiveSet { source: "test".to_owned(), objects, ..LiveSet::default() }
 }
 
