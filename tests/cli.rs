@@ -79,7 +79,8 @@ impl Scratch {
         }
         symlink(env!("CARGO_BIN_EXE_dbrender"), scratch.programs.path().join("dbrender")).unwrap();
         // What Cargo would build has been built: only the program behind it is run.
-        scratch.program("cargo", "[[ \"$1 $2 $3\" == 'run --release --' ]] || exit 101\nshift 3\nexec dbrender \"$@\"");
+        let cargo = "[[ $* != 'install --locked --path .' ]] || exit 0\n[[ \"$1 $2 $3\" == 'run --release --' ]] || exit 101\nshift 3\nexec dbrender \"$@\"";
+        scratch.program("cargo", cargo);
         // `make test` runs this test; here it is only asked whether it knows the target.
         let make = format!("PATH=${{PATH#*:}} exec make --dry-run --directory {:?} \"$@\" >/dev/null", root());
         scratch.program("make", &make);

@@ -3,6 +3,7 @@
 
 #![allow(
     clippy::disallowed_methods,
+    clippy::disallowed_types,
     clippy::panic,
     clippy::print_stdout,
     clippy::unwrap_used,
@@ -12,6 +13,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Component, Path, PathBuf};
+use std::process::Command;
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -218,6 +220,14 @@ fn every_row_names_tests_that_exist() {
         .flat_map(|(id, cell)| untested(cell).into_iter().map(move |fault| format!("docs/proof.md: {id}: {fault}")))
         .collect();
     none(&faults);
+}
+
+#[test]
+fn the_picture_is_what_its_script_prints() {
+    let output = Command::new("bash").arg(root().join("docs/flow")).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let printed = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(read("docs/flow.svg") == printed, "docs/flow.svg is stale: docs/flow >docs/flow.svg");
 }
 
 #[test]
