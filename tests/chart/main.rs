@@ -181,7 +181,17 @@ fn a_release_comes_changes_goes_back_and_goes_and_every_database_stays() {
         bed.run_what_the_deployment_runs().await;
         assert_eq!(bed.everything().await, before, "observe writes nothing but the status");
 
+        let webhook = ["upgrade", "{}", "dbrender", "--set", "webhook.enabled=true,webhook.certificate.mode=helm"];
+        bed.helm(&webhook);
+        let certificate = bed.certificate().await;
+        assert_eq!(bed.webhook().await["clientConfig"]["caBundle"], certificate["ca.crt"]);
+        bed.helm(&webhook);
+        assert_eq!(bed.certificate().await, certificate, "an upgrade makes no other, which old pods would not have");
+        bed.run_what_the_deployment_runs().await;
+        assert_eq!(bed.everything().await, before, "after the upgrade that asks before a Database is stored");
+
         bed.helm(&["rollback", "{}", "1"]);
+        assert!(bed.webhook().await.is_null(), "nobody is asked any more");
         assert_eq!(bed.deployment().await["status"]["readyReplicas"], 2);
         assert_eq!(bed.everything().await, before, "after the rollback");
 

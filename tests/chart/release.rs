@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -13,10 +14,15 @@ use crate::{helm_ok, objects, root};
 /// Longest wait for anything. The machine may be busy with other tests.
 const PATIENCE: Duration = Duration::from_secs(180);
 
-/// Makes the kinds of the Prometheus operator known to a server.
+/// Makes the kinds of other projects known to a server.
 pub(crate) async fn other_kinds(server: &Server) {
-    let folder = root().join("fixtures/schemas").join("prometheus-operator");
-    for file in ["podmonitors.yaml", "prometheusrules.yaml"] {
+    let folder = root().join("fixtures/schemas");
+    for file in [
+        "prometheus-operator/podmonitors.yaml",
+        "prometheus-operator/prometheusrules.yaml",
+        "cert-manager/issuers.yaml",
+        "cert-manager/certificates.yaml",
+    ] {
         let definition = objects(&fs::read_to_string(folder.join(file)).unwrap()).remove(0);
         server.define(&definition).await;
     }
@@ -118,6 +124,11 @@ impl Bed {
         let configuration = self.server.get(&configuration).await.ok().unwrap();
         let file = self.scratch.path().join("dbrender.yaml");
         fs::write(&file, configuration["data"]["dbrender.yaml"].as_str().unwrap()).unwrap();
+        let certificates = self.scratch.path().join("certificates");
+        for (name, value) in self.certificate().await.as_object().into_iter().flatten() {
+            fs::create_dir_all(&certificates).unwrap();
+            fs::write(certificates.join(name), base64(value.as_str().unwrap())).unwrap();
+        }
         let own: Vec<String> = pod["containers"][0]["args"]
             .as_array()
             .unwrap()
@@ -125,6 +136,8 @@ impl Bed {
             .map(|argument| {
                 let argument = argument.as_str().unwrap();
                 let argument = argument.replace("/etc/dbrender/dbrender.yaml", file.to_str().unwrap());
+                let argument = argument.replace("/etc/dbrender-webhook", certificates.to_str().unwrap());
+                let argument = argument.replace("0.0.0.0:9443", "127.0.0.1:0");
                 argument.replace("0.0.0.0:8081", "127.0.0.1:0").replace("0.0.0.0:8080", "127.0.0.1:0")
             })
             .collect();
@@ -153,11 +166,51 @@ impl Bed {
             if let Some(text) = metrics.as_ref().filter(looked)
                 && self.has_everything().await
             {
+                if let Some(address) = said.lines().find_map(|line| line.split("Webhook is served on ").nth(1)) {
+                    self.trusts(address.trim(), &certificates);
+                }
                 controller.end();
                 return text.clone();
             }
             tokio::time::sleep(Duration::from_millis(200)).await;
         }
+    }
+
+    /// The Secret of the webhook: its data, in base64.
+    pub(crate) async fn certificate(&self) -> Value {
+        let secret = json!({"apiVersion": "v1", "kind": "Secret",
+            "metadata": {"name": format!("{}-webhook", self.name()), "namespace": self.operators}});
+        self.server.get(&secret).await.body["data"].clone()
+    }
+
+    /// What the API server is told to ask.
+    pub(crate) async fn webhook(&self) -> Value {
+        let configuration = json!({"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingWebhookConfiguration",
+            "metadata": {"name": self.name()}});
+        self.server.get(&configuration).await.body["webhooks"][0].clone()
+    }
+
+    /// Whoever trusts the authority trusts this address, by the name that the API server calls the Service.
+    fn trusts(&self, address: &str, certificates: &Path) {
+        let name = format!("{}-webhook.{}.svc", self.name(), self.operators);
+        let output = Command::new("openssl")
+            .args([
+                "s_client",
+                "-connect",
+                address,
+                "-servername",
+                &name,
+                "-verify_hostname",
+                &name,
+                "-verify_return_error",
+            ])
+            .arg("-CAfile")
+            .arg(certificates.join("ca.crt"))
+            .stdin(Stdio::null())
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&output.stdout);
+        assert!(said.contains("Verify return code: 0 (ok)") || said.contains("Verification: OK"), "{said}");
     }
 
     async fn has_everything(&self) -> bool {
@@ -217,6 +270,11 @@ impl Bed {
             self.server.send("DELETE", &path, "application/json", &Value::Null).await.ok().unwrap();
         }
     }
+}
+
+fn base64(text: &str) -> Vec<u8> {
+    use ::base64::Engine as _;
+    ::base64::engine::general_purpose::STANDARD.decode(text).unwrap()
 }
 
 /// A process that does not outlive its test.

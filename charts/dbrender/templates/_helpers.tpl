@@ -53,6 +53,15 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- default (printf "%s-platform" (include "dbrender.fullname" .)) .Values.platformConfigMap -}}
 {{- end }}
 
+{{- define "dbrender.webhookSecret" -}}
+{{- $certificate := .Values.webhook.certificate -}}
+{{- if eq $certificate.mode "existing" -}}
+{{- required "webhook.certificate.secretName is missing: with the mode existing it has to name the Secret that is there" $certificate.secretName -}}
+{{- else -}}
+{{- default (printf "%s-webhook" (include "dbrender.fullname" .)) $certificate.secretName -}}
+{{- end -}}
+{{- end }}
+
 {{/* A pod and a container as the restricted pod security standard wants them. */}}
 {{- define "dbrender.podSecurity" -}}
 runAsNonRoot: true
