@@ -13,6 +13,10 @@ Examples:
   source <(dbrender completion bash)
   dbrender completion zsh >\"${fpath[1]}/_dbrender\"
   dbrender completion fish >~/.config/fish/completions/dbrender.fish
+
+As a plugin of kubectl, with completion:
+  ln -s dbrender kubectl-dbrender
+  ln -s dbrender kubectl_complete-dbrender
 ";
 
 /// Prints the completion script of a shell.

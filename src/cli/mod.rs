@@ -23,6 +23,7 @@ mod init;
 mod load;
 mod man;
 mod output;
+mod plugin;
 mod rbac;
 mod render;
 #[cfg(feature = "cluster")]
@@ -34,16 +35,29 @@ mod tell;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use clap::Parser as _;
+use clap::{CommandFactory as _, FromArgMatches as _};
 
 use args::{Cli, Command};
 use exit::Exit;
+use plugin::Called;
 use tell::Tell;
 
 /// Runs `dbrender` with its arguments, the program's name first.
 #[must_use]
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
-    let cli = match Cli::try_parse_from(arguments) {
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    let mut command = Cli::command();
+    match Called::by(arguments.first()) {
+        Called::Itself => {}
+        // Help shows what is typed.
+        Called::Plugin => command = command.bin_name("kubectl dbrender"),
+        Called::Completer => {
+            let words = arguments.get(1..).unwrap_or_default();
+            let tell = Tell::new(&args::OutputFlags { color: args::Color::Never, quiet: true, verbose: false });
+            return output::print_text(&plugin::complete(command, words), &tell).into();
+        }
+    }
+    let cli = match command.try_get_matches_from(arguments).and_then(|matches| Cli::from_arg_matches(&matches)) {
         Ok(cli) => cli,
         Err(error) => {
             // Help and version are results and go to stdout; a closed pipe is none of our business.
