@@ -40,7 +40,7 @@ lint: ## format, clippy, documentation, and the library without its features
 	done
 
 .PHONY: test-more
-test-more: docs ## what takes longer or needs more: a minute of any bytes, each failure of the scripts, the book, dependencies and licences
+test-more: docs static ## what takes longer or needs more: a minute of any bytes, each failure of the scripts, the book, the released program, dependencies and licences
 	.ci/tiers more
 	if cargo deny --version >/dev/null 2>&1; then
 	  cargo deny --locked check
@@ -56,6 +56,10 @@ docs: ## builds the book of docs/ into target/book; a warning is a failure
 	  exit 1
 	fi
 	echo "target/book/index.html"
+
+.PHONY: static
+static: ## the program that is released, one file without libraries, in target/static
+	.ci/static-binary target/static/dbrender
 
 .PHONY: bless
 bless: ## writes the expected files of fixtures and transcripts, what is generated of the chart, and the reference, anew; read their diff as if it were code

@@ -14,6 +14,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use dbrender::engine::{ALL, NEWEST_EDITION};
 use serde_json::Value;
 
 fn chart() -> PathBuf {
@@ -87,4 +88,46 @@ fn agree(path: &str, values: &Value, schema: &Value, faults: &mut Vec<String>) {
     // What a chart with this one as a part sets for all of its parts.
     let known = |name: &&String| *name != "global" && values.get(name.as_str()).is_none();
     faults.extend(rules.keys().filter(known).map(|name| format!("{path}/{name} has no value")));
+}
+
+fn file(name: &str) -> String {
+    fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(name)).unwrap()
+}
+
+/// A release has one number.
+#[test]
+fn the_version_is_the_same_everywhere() {
+    let version = env!("CARGO_PKG_VERSION");
+    let chart = file("charts/dbrender/Chart.yaml");
+    assert!(
+        chart.contains(&format!("\nversion: {version}\n")) && chart.contains(&format!("\nappVersion: {version}\n"))
+    );
+    assert!(file("action.yml").contains(&format!("default: \"{version}\"")));
+    assert!(
+        file("gitops/argo-cd-plugin/sidecar.yaml").contains(&format!("image: ghcr.io/dbrender/dbrender:{version}\n"))
+    );
+    assert!(file("gitops/argo-cd-plugin/kustomization.yaml").contains(&format!("?ref=v{version}\n")));
+}
+
+/// Every image that manifests name and nobody else publishes is one that the release publishes.
+#[test]
+fn the_release_publishes_our_images_of_the_catalog() {
+    let mut ours: Vec<String> = Vec::new();
+    for edition in 1..=NEWEST_EDITION {
+        for engine in ALL {
+            for release in engine.releases(edition) {
+                ours.extend([release.automatic, release.manual].map(|image| image.reference.to_owned()));
+            }
+        }
+    }
+    let tags: Vec<&str> = ours
+        .iter()
+        .filter_map(|reference| reference.strip_prefix("ghcr.io/dbrender/")?.split_once(':'))
+        .map(|(_, tag)| tag)
+        .collect();
+    let tags: std::collections::BTreeSet<&str> = tags.into_iter().collect();
+    assert!(!tags.is_empty());
+    let list = tags.iter().copied().collect::<Vec<_>>().join(", ");
+    let workflow = file(".github/workflows/release.yml");
+    assert!(workflow.contains(&format!("tag: [{list}]\n")), "release.yml publishes other images than {list}");
 }

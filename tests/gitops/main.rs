@@ -269,6 +269,93 @@ fn objects_of_argo_cd_and_flux_are_what_those_projects_define() {
     });
 }
 
+/// What Argo CD's repo-server runs in a folder of Databases: objects on stdout, and nothing but objects.
+#[test]
+fn the_plugin_of_argo_cd_prints_objects_or_fails() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("gitops/argo-cd-plugin");
+    let plugin = runner::read_yaml(&folder.join("plugin.yaml"));
+    let command: Vec<&str> =
+        plugin["spec"]["generate"]["command"].as_array().unwrap().iter().map(|word| word.as_str().unwrap()).collect();
+    assert_eq!(command[0], "dbrender");
+    let repository = scaffold(&["--controller", "apply"]);
+    let generate = || {
+        std::process::Command::new(env!("CARGO_BIN_EXE_dbrender"))
+            .args(&command[1..])
+            .current_dir(repository.path("databases"))
+            .env("ARGOCD_APP_NAME", "databases")
+            .output()
+            .unwrap()
+    };
+    let output = generate();
+    assert!(output.status.success() && output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
+    let (documents, problems) =
+        dbrender::yaml::read_stream(std::str::from_utf8(&output.stdout).unwrap(), &dbrender::yaml::Limits::default());
+    assert!(problems.is_empty() && documents.len() > 15);
+    repository.replace(DATABASE, "replicas: 3", "replicas: 9");
+    let output = generate();
+    assert!(!output.status.success() && output.stdout.is_empty());
+    assert!(String::from_utf8_lossy(&output.stderr).contains("DBR206"));
+}
+
+/// The sidecar, added to a Deployment as Argo CD's, is one that a server takes.
+#[test]
+fn the_sidecar_of_the_plugin_fits_a_repo_server() {
+    let kustomize = std::env::var_os("DBRENDER_KUSTOMIZE").expect("DBRENDER_KUSTOMIZE names the kustomize to run");
+    let repository = Repository::new();
+    let component = Path::new(env!("CARGO_MANIFEST_DIR")).join("gitops/argo-cd-plugin");
+    let copy = repository.path("plugin");
+    fs::create_dir(&copy).unwrap();
+    for file in fs::read_dir(component).unwrap().map(|entry| entry.unwrap().path()) {
+        fs::copy(&file, copy.join(file.file_name().unwrap())).unwrap();
+    }
+    let deployment = json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "argocd-repo-server", "namespace": "argocd"},
+        "spec": {"selector": {"matchLabels": {"a": "b"}}, "template": {"metadata": {"labels": {"a": "b"}}, "spec": {
+            "containers": [{"name": "argocd-repo-server", "image": "quay.io/argoproj/argocd:v3.5.1"}],
+            "volumes": [{"name": "var-files", "emptyDir": {}}, {"name": "plugins", "emptyDir": {}}]}}}});
+    fs::write(repository.path("deployment.yaml"), deployment.to_string()).unwrap();
+    let text = "resources: [deployment.yaml]\ncomponents: [plugin]\n";
+    fs::write(repository.path("kustomization.yaml"), text).unwrap();
+    let output = std::process::Command::new(kustomize).arg("build").arg(repository.folder.path()).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let (documents, _) =
+        dbrender::yaml::read_stream(std::str::from_utf8(&output.stdout).unwrap(), &dbrender::yaml::Limits::default());
+    assert_eq!(documents.len(), 2);
+    runtime().block_on(async {
+        for server in servers::all().await {
+            server.namespace("argocd").await;
+            for document in &documents {
+                let object = document.root.to_json();
+                server.try_create(&object).await.ok().unwrap_or_else(|error| panic!("{}: {error}", server.minor));
+            }
+        }
+    });
+    let built = documents.iter().map(|document| document.root.to_json()).find(|o| o["kind"] == "Deployment").unwrap();
+    assert_eq!(built["spec"]["template"]["spec"]["containers"].as_array().unwrap().len(), 2);
+}
+
+/// The hooks for pre-commit do what they say in a repository of `dbrender init`.
+#[test]
+fn the_hooks_of_pre_commit_run_in_a_new_repository() {
+    let hooks = runner::read_yaml(&Path::new(env!("CARGO_MANIFEST_DIR")).join(".pre-commit-hooks.yaml"));
+    let repository = scaffold(&[]);
+    let run = |hook: &Value| {
+        let words: Vec<&str> = hook["entry"].as_str().unwrap().split(' ').collect();
+        assert_eq!((words[0], &hook["pass_filenames"]), ("dbrender", &json!(false)));
+        let arguments = hook["args"].as_array().unwrap().iter().map(|word| word.as_str().unwrap());
+        repository.dbrender(&words[1..].iter().copied().chain(arguments).collect::<Vec<_>>())
+    };
+    for hook in hooks.as_array().unwrap() {
+        let (said, code) = run(hook);
+        assert_eq!(code, 0, "{said}");
+    }
+    assert_eq!(repository.git(&["status", "--porcelain"]), "");
+    repository.replace(DATABASE, "replicas: 3", "replicas: 9");
+    for hook in hooks.as_array().unwrap() {
+        let (said, code) = run(hook);
+        assert_eq!(code, 2, "{said}");
+    }
+}
+
 fn objects(folder: &Path) -> Vec<Value> {
     let mut files: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     files.retain(|file| file.extension().is_some_and(|ending| ending == "yaml"));
