@@ -169,10 +169,10 @@ fn files(args: &RenderArgs, dir: &Path, mut loaded: Loaded, tell: &Tell) -> Exit
             tell.problems(&loaded.problems, &loaded.sources);
             done.written.iter().for_each(|path| tell.detail(|| format!("wrote {}", root.shown(path))));
             done.removed.iter().for_each(|path| tell.summary(&format!("removed {}", root.shown(path))));
-            let (written, removed) = (done.written.len(), done.removed.len());
+            let (written, removed) = (count(done.written.len(), "file"), done.removed.len());
             let databases = count(loaded.plans.len(), "Database");
             tell.summary(&format!(
-                "{databases}: {written} files written, {removed} removed, {} unchanged",
+                "{databases}: {written} written, {removed} removed, {} unchanged",
                 actions.unchanged
             ));
             Exit::Done

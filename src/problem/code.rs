@@ -430,7 +430,7 @@ codes! {
     "DBR701" CannotRead Error {
         "something in the cluster could not be read",
         "The server gave no answer, only a part of one, or one that makes no sense. What was not seen is reported as unknown and never as missing or in sync.",
-        "the message says what the server answered; run the command again when that is mended"
+        "mend what the message names and run the command again; without a cluster, compare with a dump: --live FILE"
     }
     "DBR702" NotAllowedToRead Error {
         "the server does not let us read a kind of object",
