@@ -47,7 +47,7 @@ pub(super) struct OutputFlags {
     /// Say nothing on stderr but errors.
     #[arg(short, long, global = true, conflicts_with = "verbose")]
     pub(super) quiet: bool,
-    /// Say on stderr what is read and written.
+    /// Say on stderr what is read and written, and every warning.
     #[arg(short, long, global = true, action = ArgAction::SetTrue)]
     pub(super) verbose: bool,
 }

@@ -45,7 +45,7 @@ pub(super) fn run(args: &CheckArgs, tell: &Tell) -> Exit {
     loaded.problems.extend(loaded.nothing.take());
     let Loaded { sources, problems, .. } = &loaded;
     let exit = match args.output {
-        Format::Text => tell.problems(problems, sources),
+        Format::Text => tell.every_problem(problems, sources),
         machine => {
             let text = match machine {
                 Format::Text | Format::Json => report::json(problems, sources),

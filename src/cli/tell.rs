@@ -1,5 +1,6 @@
 //! Standard error: problems, and what was done.
 
+use std::collections::BTreeMap;
 use std::io::Write;
 
 use anstream::{AutoStream, ColorChoice};
@@ -7,8 +8,11 @@ use anstream::{AutoStream, ColorChoice};
 use super::args::{Color, OutputFlags};
 use super::exit::Exit;
 use crate::input::Source;
-use crate::problem::{Problems, Severity};
+use crate::problem::{Problem, Problems, Severity};
 use crate::report::problems as report;
+
+/// Warnings of one code that are shown; a fleet may have the same one a thousand times.
+const WARNINGS: usize = 5;
 
 /// How much is said, and in which colours.
 #[derive(Clone, Copy, Debug)]
@@ -34,8 +38,30 @@ impl Tell {
         Tell { flags: level, color: flags.color }
     }
 
-    /// Prints problems with the text around them and says which exit fits them.
+    /// Prints problems with the text around them and says which exit fits them: every error, and of many warnings with the
+    /// same code the first few and how many more there are.
     pub(super) fn problems(&self, problems: &Problems, sources: &[Source]) -> Exit {
+        let mut warnings: BTreeMap<&str, usize> = BTreeMap::new();
+        let is_shown = |problem: &&Problem| {
+            if problem.severity == Severity::Error {
+                return true;
+            }
+            let count = warnings.entry(problem.code.id()).or_default();
+            *count += 1;
+            self.flags > Level::Normal || *count <= WARNINGS
+        };
+        let shown: Problems = problems.iter().filter(is_shown).cloned().collect();
+        self.every_problem(&shown, sources);
+        if self.flags == Level::Normal {
+            for (code, count) in warnings.into_iter().filter(|(_, count)| *count > WARNINGS) {
+                self.say(&format!("warning: {} more of {code}; -v shows them all\n\n", count - WARNINGS));
+            }
+        }
+        Exit::of(problems)
+    }
+
+    /// The same, without leaving any out: where problems are what was asked for.
+    pub(super) fn every_problem(&self, problems: &Problems, sources: &[Source]) -> Exit {
         let shown: Problems =
             problems.iter().filter(|p| self.flags > Level::Quiet || p.severity == Severity::Error).cloned().collect();
         self.say(&report::text(&shown, sources, self.is_colored()));
