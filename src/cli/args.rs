@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 
 use super::exit::EXIT_CODES;
-use super::{check, completion, crd, diff, explain, function, init, man, rbac, render, schema};
 #[cfg(feature = "cluster")]
-use super::{controller, credentials, role_label};
+use super::{backups, controller, credentials, role_label};
+use super::{check, completion, crd, diff, explain, function, init, man, rbac, render, schema};
 
 /// Order of the parts of a help text: examples come first.
 pub(super) const HELP: &str = "{about-with-newline}\n{before-help}{usage-heading} {usage}\n\n{all-args}{after-help}";
@@ -60,6 +60,8 @@ pub(super) enum Command {
     Init(init::InitArgs),
     Function(function::FunctionArgs),
     Crd(crd::CrdArgs),
+    #[cfg(feature = "cluster")]
+    Backups(backups::BackupsArgs),
     #[cfg(feature = "cluster")]
     Credentials(credentials::CredentialsArgs),
     #[cfg(feature = "cluster")]

@@ -6,6 +6,8 @@
 )]
 
 mod args;
+#[cfg(feature = "cluster")]
+mod backups;
 mod check;
 mod completion;
 #[cfg(feature = "cluster")]
@@ -69,6 +71,8 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     match &cli.command {
         Command::Render(args) => render::run(args, &tell),
         Command::Check(args) => check::run(args, &tell),
+        #[cfg(feature = "cluster")]
+        Command::Backups(args) => backups::run(args, &tell),
         #[cfg(feature = "cluster")]
         Command::Credentials(args) => credentials::run(args, &tell),
         #[cfg(feature = "cluster")]

@@ -5,6 +5,7 @@
     reason = "below the I/O line: connections, time and randomness live here"
 )]
 
+mod backups;
 mod connection;
 mod credentials;
 mod dry_run;
@@ -12,6 +13,7 @@ mod live;
 mod role;
 
 pub use crate::diff::Hidden;
+pub use backups::{BackupError, Outcome, Run, Subject, await_backup, backups, start_backup};
 pub use connection::{Connect, ConnectError, address, connect, context_name};
 pub use credentials::{FillError, Filled, Owner, fill};
 pub use dry_run::{Opinion, dry_run};

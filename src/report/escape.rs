@@ -3,11 +3,11 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-/// For a terminal: no control characters, and none that reorder or hide what stands beside them.
+/// The text for a terminal: no control characters, and none that reorder or hide what stands beside them.
 ///
 /// A line break is such a character too; whoever prints several lines splits them first.
 #[must_use]
-pub(super) fn terminal(text: &str) -> Cow<'_, str> {
+pub fn terminal(text: &str) -> Cow<'_, str> {
     if !text.chars().any(is_unsafe) {
         return Cow::Borrowed(text);
     }

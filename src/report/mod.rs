@@ -5,3 +5,4 @@ mod escape;
 pub mod problems;
 
 pub use changes::{MARKER, TextOptions, Totals, View, github, html, json, junit, markdown, sarif, text};
+pub use escape::terminal;
