@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::api::{DeletionPolicy, EngineName, LabelSelector, Quantity, Replication, ServiceType, Toleration};
+use crate::api::{DeletionPolicy, EngineName, LabelSelector, Quantity, Replication, ServiceType, Toleration, Window};
 
 /// One Database, checked, with everything that the platform file adds.
 #[derive(Clone, Debug, PartialEq)]
@@ -37,6 +37,10 @@ pub struct Plan {
     pub primary: u8,
     /// Promotion at the price of what the new primary does not have.
     pub force_primary: Option<ForcePrimary>,
+    /// When the controller may restart members because of a change. `None`: at any time. Nothing is rendered of it.
+    pub maintenance: Option<Window>,
+    /// Passwords that the controller is asked to make anew, by their keys. Nothing is rendered of it.
+    pub rotation: Vec<&'static str>,
     /// First database.
     pub database: String,
     /// Its owner.

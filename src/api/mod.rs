@@ -3,6 +3,7 @@
 //! Nothing here knows an engine, a file or a cluster. Everything else reads these types and none of them is changed
 //! after it has been read.
 
+mod annotation;
 mod calendar;
 mod crd;
 mod database;
@@ -12,7 +13,11 @@ mod schedule;
 mod status;
 mod time_zone;
 mod told;
+mod window;
 
+pub use annotation::{
+    FORCE_PRIMARY, MAINTENANCE_WINDOW, RESUME_ROLLOUTS, ROTATE_CREDENTIALS, SKIP_FINAL_BACKUP, STEERING,
+};
 pub use crd::{NAME_MAX, crd, database_schema, platform_schema};
 pub use database::{
     API_VERSION, Access, AccessNamespaces, Backup, BackupSource, Bootstrap, Credentials, Database, DatabaseSpec,
@@ -29,3 +34,4 @@ pub use schedule::{CronField, Intervals, Schedule, ScheduleError};
 pub use status::{Condition, DatabaseStatus, Phase};
 pub use time_zone::{is_time_zone, time_zones};
 pub use told::{CONDITIONS, EVENTS, METRICS, Metric, REASONS, Told, is_condition, is_event, metric_of};
+pub use window::Window;

@@ -1,16 +1,13 @@
-//! Labels and annotations: what the API server allows, what is ours, and the one annotation that steers us.
+//! Labels and annotations: what the API server allows, what is ours, and the annotations that steer us.
 
 use std::collections::BTreeMap;
 
 use super::{Subject, kubernetes_name};
-use crate::api::{Failover, GROUP};
-use crate::plan::ForcePrimary;
+use crate::api::{FORCE_PRIMARY, Failover, GROUP, MAINTENANCE_WINDOW, ROTATE_CREDENTIALS, STEERING, Window};
+use crate::engine;
+use crate::plan::{Credentials, ForcePrimary};
 use crate::problem::{Code, FieldPath, Problem, Problems, nearest};
 
-/// Promotion at a price: `<ordinal>/<timeline>`.
-const FORCE_PRIMARY: &str = "app.example.com/force-primary";
-/// Annotations of a Database that steer dbrender.
-const STEERING: [&str; 1] = [FORCE_PRIMARY];
 /// Largest sum of all keys and values of annotations, in bytes.
 const ANNOTATIONS_MAX: usize = 256 << 10;
 
@@ -36,7 +33,7 @@ pub(super) fn check(subject: &Subject<'_>, out: &mut Problems) {
             .on_key();
             out.push(match nearest(key, STEERING) {
                 Some(near) => problem.with_hint(format!("did you mean {near}?")),
-                None => problem.with_hint(format!("remove it; the one annotation is {FORCE_PRIMARY}")),
+                None => problem.with_hint(format!("remove it; there are {}", STEERING.join(", "))),
             });
         }
     }
@@ -127,6 +124,52 @@ pub(super) fn force_primary(subject: &Subject<'_>, out: &mut Problems) -> Option
         );
         Some(forced)
     }
+}
+
+/// When members may restart because of a change.
+pub(super) fn maintenance(subject: &Subject<'_>, out: &mut Problems) -> Option<Window> {
+    let value = subject.database.metadata.annotations.as_ref()?.get(MAINTENANCE_WINDOW)?;
+    Window::parse(value)
+        .map_err(|reason| {
+            let path = FieldPath::of("metadata.annotations").key(MAINTENANCE_WINDOW);
+            let message = format!("{MAINTENANCE_WINDOW} must {reason}; found {value:?}");
+            out.push(
+                Problem::new(Code::InvalidAnnotation, path, message).with_hint("write days, a space and two times"),
+            );
+        })
+        .ok()
+}
+
+/// Passwords that are to be made anew: keys of the two Secrets, or `all`.
+pub(super) fn rotation(
+    subject: &Subject<'_>,
+    credentials: Option<&Credentials>,
+    out: &mut Problems,
+) -> Vec<&'static str> {
+    let annotations = subject.database.metadata.annotations.as_ref();
+    let Some(value) = annotations.and_then(|all| all.get(ROTATE_CREDENTIALS)) else { return Vec::new() };
+    let (Some(engine), Some(credentials)) = (subject.engine, credentials) else { return Vec::new() };
+    let path = FieldPath::of("metadata.annotations").key(ROTATE_CREDENTIALS);
+    if !matches!(credentials, Credentials::Generated { .. }) {
+        let message = format!("{ROTATE_CREDENTIALS} is set and others make the passwords of this Database");
+        out.push(
+            Problem::new(Code::InvalidAnnotation, path, message)
+                .with_hint("change them where they are made, and remove the annotation"),
+        );
+        return Vec::new();
+    }
+    let passwords = engine::passwords(engine);
+    let wanted: Vec<&str> = value.split(',').map(str::trim).collect();
+    if wanted == ["all"] {
+        return passwords;
+    }
+    if let Some(unknown) = wanted.iter().find(|name| !passwords.contains(name)) {
+        let message = format!("{ROTATE_CREDENTIALS} names {unknown:?}, which is no password of this Database");
+        let hint = format!("name some of {}, with commas between, or all", passwords.join(", "));
+        out.push(Problem::new(Code::InvalidAnnotation, path, message).with_hint(hint));
+        return Vec::new();
+    }
+    passwords.into_iter().filter(|name| wanted.contains(name)).collect()
 }
 
 /// `<ordinal>/<timeline>`: plain digits; timelines count from 1.

@@ -13,6 +13,7 @@ mod image;
 mod kubernetes_name;
 mod label;
 mod members;
+mod policy;
 mod resources;
 mod restore;
 mod scheduling;
@@ -29,6 +30,7 @@ use crate::plan::Plan;
 use crate::problem::{FieldPath, Problem, Problems, Severity};
 
 pub use ground::{Ground, ground};
+pub use policy::admission_policies;
 pub use together::{Written, together};
 pub use update::update;
 
@@ -105,7 +107,9 @@ fn plan(subject: &Subject<'_>, flag: Option<&str>, out: &mut Problems) -> Option
     let memory = resources::memory(subject, out);
     let members = members::check(subject, out);
     let force_primary = label::force_primary(subject, out);
+    let maintenance = label::maintenance(subject, out);
     let credentials = credentials::check(subject, out);
+    let rotation = label::rotation(subject, credentials.as_ref(), out);
     let tls_secret = credentials::tls_secret(subject, out);
     let backup = backup::check(subject, out);
     let restore = restore::check(subject, out);
@@ -131,6 +135,8 @@ fn plan(subject: &Subject<'_>, flag: Option<&str>, out: &mut Problems) -> Option
         replication: spec.replication,
         primary: members.primary,
         force_primary,
+        maintenance,
+        rotation,
         database: spec.database.clone(),
         username: spec.username.clone(),
         parameters,

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::args::InputFlags;
+use super::exit::Exit;
 use super::tell::Tell;
 use crate::api::PlatformSettings;
 use crate::check::{self, Ground, Written};
@@ -64,7 +65,7 @@ pub(super) fn load_files(flags: &InputFlags, files: &Files, tell: &Tell) -> Load
     let mut loaded = Loaded::default();
     let schemas = Schemas::new();
     let platform_file = files.platform.clone().or_else(|| nearest_platform_file(files.here.as_deref()));
-    let ground = loaded.ground(flags, platform_file.as_deref(), &schemas, tell);
+    let ground = loaded.ground(platform_file.as_deref(), flags.env.as_deref(), &schemas, tell);
 
     let leave_out: Vec<&Path> = files.output.as_deref().into_iter().chain(platform_file.as_deref()).collect();
     let inputs = io::read(&files.paths, &leave_out, loaded.sources.len(), &mut loaded.problems);
@@ -110,9 +111,9 @@ pub(super) fn load_texts(flags: &InputFlags, platform: Option<Source>, sources: 
     let ground = match platform {
         Some(source) => {
             loaded.sources.push(source);
-            loaded.ground_of(0, flags, &schemas)
+            loaded.ground_of(0, flags.env.as_deref(), &schemas)
         }
-        None => loaded.default_ground(flags),
+        None => loaded.default_ground(flags.env.as_deref()),
     };
     let mut databases = Vec::new();
     for source in sources {
@@ -126,6 +127,15 @@ pub(super) fn load_texts(flags: &InputFlags, platform: Option<Source>, sources: 
     loaded
 }
 
+/// The checked platform alone, for commands that read no Databases. Its problems are printed.
+pub(super) fn ground(file: Option<&Path>, env: Option<&str>, tell: &Tell) -> Result<Ground, Exit> {
+    let mut loaded = Loaded::default();
+    let file = file.map(Path::to_owned).or_else(|| nearest_platform_file(None));
+    let ground = loaded.ground(file.as_deref(), env, &Schemas::new(), tell);
+    let exit = tell.problems(&loaded.problems, &loaded.sources);
+    ground.filter(|_| exit == Exit::Done).ok_or(exit)
+}
+
 fn nearest_platform_file(here: Option<&Path>) -> Option<PathBuf> {
     let here = here.map_or_else(|| std::env::current_dir().ok(), |here| Some(here.to_owned()))?;
     let file = io::find_platform_file(&here)?;
@@ -135,10 +145,10 @@ fn nearest_platform_file(here: Option<&Path>) -> Option<PathBuf> {
 
 impl Loaded {
     /// The checked platform. `None`: there are problems with it.
-    fn ground(&mut self, flags: &InputFlags, file: Option<&Path>, schemas: &Schemas, tell: &Tell) -> Option<Ground> {
+    fn ground(&mut self, file: Option<&Path>, env: Option<&str>, schemas: &Schemas, tell: &Tell) -> Option<Ground> {
         let Some(file) = file else {
             tell.detail(|| "no platform file".to_owned());
-            return self.default_ground(flags);
+            return self.default_ground(env);
         };
         tell.detail(|| format!("platform file {}", file.display()));
         let index = self.sources.len();
@@ -149,12 +159,12 @@ impl Loaded {
                 return None;
             }
         }
-        self.ground_of(index, flags, schemas)
+        self.ground_of(index, env, schemas)
     }
 
     /// The ground without a platform file, which has no environments.
-    fn default_ground(&mut self, flags: &InputFlags) -> Option<Ground> {
-        if let Some(name) = &flags.env {
+    fn default_ground(&mut self, env: Option<&str>) -> Option<Ground> {
+        if let Some(name) = env {
             let message = format!("there is no platform file, so there is no environment {name:?}");
             let problem = Problem::new(Code::UnknownEnvironment, FieldPath::root(), message);
             self.problems.push(problem.with_hint("name the platform file with --platform"));
@@ -164,9 +174,8 @@ impl Loaded {
     }
 
     /// The ground of the platform file that is the source of this number.
-    fn ground_of(&mut self, index: usize, flags: &InputFlags, schemas: &Schemas) -> Option<Ground> {
-        let declared =
-            input::parse_platform(index, &self.sources[index], flags.env.as_deref(), schemas, &mut self.problems)?;
+    fn ground_of(&mut self, index: usize, env: Option<&str>, schemas: &Schemas) -> Option<Ground> {
+        let declared = input::parse_platform(index, &self.sources[index], env, schemas, &mut self.problems)?;
         let mut problems = Problems::new();
         let ground = check::ground(&declared.settings, &mut problems);
         self.problems.extend(problems.into_iter().map(|problem| declared.locate(problem)));

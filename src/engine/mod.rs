@@ -88,3 +88,10 @@ pub const ALL: &[&dyn Engine] = &[&postgresql::PostgreSql, &mysql::MySql];
 pub fn by_name(name: EngineName) -> Option<&'static dyn Engine> {
     ALL.iter().copied().find(|engine| engine.name() == name)
 }
+
+/// Keys of the passwords in both Secrets: those that can be made anew while servers and clients run.
+#[must_use]
+pub fn passwords(engine: &dyn Engine) -> Vec<&'static str> {
+    let keys = engine.app_keys().iter().chain(engine.admin_keys());
+    keys.filter_map(|key| if let StoredKey::Password(name) = key { Some(*name) } else { None }).collect()
+}
