@@ -65,6 +65,16 @@ pub const REASONS: &[Told] = &[
     told("Contested", "Another tool applies the same field. One of the two has to stop; nothing is overwritten."),
     told("Refused", "The API server refuses an object: a right, a quota, an admission policy, or the object itself."),
     told("VolumeCannotGrow", "The server refuses a larger claim: the storage class may not allow it, or a quota."),
+    told(
+        "RolloutQueued",
+        "A change restarts the members. It waits for its turn: --max-rollouts Databases restart now.",
+    ),
+    told("OutsideWindow", "A change restarts the members. It waits for app.example.com/maintenance-window."),
+    told(
+        "RolloutFailed",
+        "The members did not become ready in time after a change, so no other Database restarts. Mend it, then set its annotation app.example.com/resume-rollouts.",
+    ),
+    told("RolloutsStopped", "A change restarts the members. It waits because another Database has RolloutFailed."),
     told("DeletionRefused", "spec.deletionPolicy is Refuse: everything goes on as it was."),
     told("FinalBackup", "The last backup before the deletion is made."),
     told("FinalBackupFailed", "The last backup before the deletion failed, and everything is still there."),
@@ -92,6 +102,8 @@ pub const EVENTS: &[Told] = &[
         "The claims of the members were enlarged, and the StatefulSet is made again around running pods.",
     ),
     told("CredentialsFilled", "Passwords were made in the Secrets that the note names."),
+    told("CredentialsRotated", "Passwords were made anew, because app.example.com/rotate-credentials asked for it."),
+    told("RolloutsResumed", "A person has said that other Databases may restart again."),
 ];
 
 /// Metrics at `/metrics`.

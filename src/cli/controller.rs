@@ -3,17 +3,18 @@
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use clap::{ArgAction, Args, ValueEnum};
 
 use super::args::HELP;
-use super::connection::ClusterFlags;
+use super::connection::{ClusterFlags, duration};
 use super::exit::Exit;
 use super::tell::Tell;
 use crate::api::PlatformSettings;
 use crate::check::{self, Ground};
 use crate::cluster::{self, Connect, ConnectError};
-use crate::controller::{self, Clients, Ended, Mode, Options, Shard, WATCH_SILENCE, WORKERS, Webhook};
+use crate::controller::{self, Clients, Ended, Mode, Options, RolloutLimit, Shard, WATCH_SILENCE, WORKERS, Webhook};
 use crate::input::{self, Schemas};
 use crate::io;
 use crate::problem::{Problem, Problems};
@@ -31,7 +32,7 @@ It runs until SIGTERM. Several may run: one leads, by the Lease db-operator-lead
 Exit codes:
   0  asked to end
   2  the platform file is wrong
-  3  the cluster cannot be reached, an address cannot be had, or the Lease is lost";
+  3  there is no cluster to connect to, or an address cannot be had";
 
 /// Where a pod finds its own namespace.
 const OWN_NAMESPACE: &str = "/var/run/secrets/kubernetes.io/serviceaccount/namespace";
@@ -58,6 +59,13 @@ pub(super) struct ControllerArgs {
     /// Databases at a time.
     #[arg(long, value_name = "N", default_value_t = WORKERS, value_parser = clap::value_parser!(u16).range(1..=512))]
     workers: u16,
+    /// Databases that may restart at a time because of a change. When one does not become ready, no other restarts until a
+    /// person sets its annotation app.example.com/resume-rollouts. Without it: all, and nothing stops them.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    max_rollouts: Option<u16>,
+    /// How long a restart may stand still before it has failed: 30s, 15m.
+    #[arg(long, value_name = "TIME", default_value = "15m", value_parser = duration, requires = "max_rollouts")]
+    rollout_patience: Duration,
     /// With `--leader-elect=false`, no Lease is used: for whoever knows that there is just one controller.
     #[arg(long, value_name = "BOOL", default_value_t = true, action = ArgAction::Set)]
     leader_elect: bool,
@@ -103,6 +111,7 @@ pub(super) fn run(args: &ControllerArgs, tell: &Tell) -> Exit {
         namespace: args.namespace.clone(),
         shard: args.shard,
         workers: args.workers,
+        rollouts: args.max_rollouts.map(|most| RolloutLimit { most, patience: args.rollout_patience }),
         lease_namespace: args.leader_elect.then(|| args.lease_namespace.clone().unwrap_or_else(own_namespace)),
         identity,
         health: Some(args.health_address),
@@ -134,8 +143,9 @@ pub(super) fn run(args: &ControllerArgs, tell: &Tell) -> Exit {
 
 async fn connect(flags: &ClusterFlags) -> Result<Clients, ConnectError> {
     let choice = flags.connect(true);
-    let requests = cluster::connect(&choice).await?;
-    let watches = cluster::connect(&Connect { request_timeout: Some(WATCH_SILENCE), ..choice }).await?;
+    let watches = cluster::connect(&Connect { request_timeout: Some(WATCH_SILENCE), ..choice.clone() }).await?;
+    // A request that fails is repeated by the next look, which asks first whether it still leads.
+    let requests = cluster::connect(&Connect { patient: false, ..choice }).await?;
     Ok(Clients { requests, watches })
 }
 

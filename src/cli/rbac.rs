@@ -87,14 +87,21 @@ fn controller() -> Value {
             None => groups.push((kind.group(), vec![kind.resource])),
         }
     }
-    rules.push(json!({"apiGroups": [GROUP], "resources": ["databases"], "verbs": ["get", "list", "watch", "patch"]}));
+    rules.push(json!({"apiGroups": [GROUP], "resources": ["databases"], "verbs": ["list", "watch", "patch"]}));
     rules.push(json!({"apiGroups": [GROUP], "resources": ["databases/status"], "verbs": ["patch"]}));
     // An owner that blocks the deletion of others needs this; ours does not block, and some servers ask all the same.
     rules.push(json!({"apiGroups": [GROUP], "resources": ["databases/finalizers"], "verbs": ["update"]}));
     for (group, mut resources) in groups {
         resources.sort_unstable();
-        rules.push(json!({"apiGroups": [group], "resources": resources,
-            "verbs": ["get", "list", "watch", "create", "patch", "delete"]}));
+        // Nothing that holds data or passwords is ever deleted: what is to go with its Database gets an owner.
+        let (precious, rest): (Vec<&str>, Vec<&str>) =
+            resources.into_iter().partition(|resource| ["persistentvolumeclaims", "secrets"].contains(resource));
+        for (resources, more) in [(precious, None), (rest, Some("delete"))] {
+            if !resources.is_empty() {
+                let verbs: Vec<&str> = ["get", "list", "watch", "create", "patch"].into_iter().chain(more).collect();
+                rules.push(json!({"apiGroups": [group], "resources": resources, "verbs": verbs}));
+            }
+        }
     }
     // What the Roles of the databases hold beside the above.
     rules.push(json!({"apiGroups": [""], "resources": ["pods"], "verbs": ["get", "list", "watch", "patch"]}));

@@ -137,6 +137,37 @@ async fn fill_once(client: &Client, engine: &dyn Engine, owner: &Owner) -> Resul
     Ok(done)
 }
 
+/// Makes passwords anew, by their keys. The rest stays, but for the URI that follows from them.
+///
+/// # Errors
+/// What stood in the way. A Secret that was changed at the same time is one: try again.
+pub async fn rotate(
+    client: &Client,
+    engine: &dyn Engine,
+    owner: &Owner,
+    passwords: &[&str],
+) -> Result<Vec<Filled>, FillError> {
+    let mut done = Vec::new();
+    for (name, keys) in [(&owner.admin, engine.admin_keys()), (&owner.app, engine.app_keys())] {
+        let is_asked = |key: &StoredKey| matches!(key, StoredKey::Password(key) if passwords.contains(key));
+        if !keys.iter().any(is_asked) {
+            continue;
+        }
+        let stored = get(client, &owner.namespace, name).await?;
+        // Without the old value, it is one that is missing.
+        let rest: BTreeMap<String, Hidden> = stored
+            .data
+            .iter()
+            .filter(|(key, _)| !passwords.contains(&key.as_str()))
+            .map(|(key, value)| (key.clone(), value.clone()))
+            .collect();
+        let change = missing(engine, keys, &rest)?;
+        patch(client, &owner.namespace, name, &stored, &change).await?;
+        done.push(Filled { secret: name.clone(), keys: change.into_keys().collect() });
+    }
+    Ok(done)
+}
+
 /// What has to be written: keys that are absent or empty, and a URI that is not what the others say.
 fn missing(
     engine: &dyn Engine,

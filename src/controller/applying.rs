@@ -64,6 +64,27 @@ async fn send(client: &Client, object: &Object, force: bool) -> Result<(), kube:
     client.request::<Ignored>(request).await.map(drop)
 }
 
+/// Merges a change into an object whose path is that of its kind and namespace.
+pub(super) async fn merge(client: &Client, path: &str, name: &str, change: &Value) -> Result<(), kube::Error> {
+    let params = PatchParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PatchParams::default() };
+    let request = Request::new(path).patch(name, &params, &Patch::Merge(change)).map_err(kube::Error::BuildRequest)?;
+    client.request::<Ignored>(request).await.map(drop)
+}
+
+/// Takes away what others have added, if the object is still the one that was seen.
+pub(super) async fn strip(client: &Client, object: &Object, removal: &Value) -> Result<(), kube::Error> {
+    let request = http::Request::patch(format!("{}/{}?fieldManager={FIELD_MANAGER}", path(object), object.name))
+        .header(http::header::CONTENT_TYPE, "application/json-patch+json")
+        .body(removal.to_string().into_bytes())
+        .map_err(kube::Error::HttpError)?;
+    match client.request::<Ignored>(request).await {
+        Ok(_) => Ok(()),
+        // It is another one by now, or the server does not want it so: the next look tells.
+        Err(kube::Error::Api(status)) if matches!(status.code, 404 | 409 | 422) => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
 /// The answer is the whole object, a Secret's values included; nothing of it is of use here.
 #[derive(serde::Deserialize)]
 struct Ignored {}

@@ -120,6 +120,16 @@ impl Cache {
         self.inner().databases.get(key).cloned().unwrap_or_default()
     }
 
+    /// Databases whose StatefulSet is so.
+    pub(super) fn with_stateful_set(&self, is_so: impl Fn(&Value) -> bool) -> BTreeSet<DatabaseKey> {
+        let inner = self.inner();
+        let of = |(key, objects): (&DatabaseKey, &BTreeMap<ObjectKey, Known>)| {
+            let set = objects.get(&("StatefulSet", key.1.clone()))?.object.as_ref()?;
+            is_so(&set.value).then(|| key.clone())
+        };
+        inner.databases.iter().filter_map(of).collect()
+    }
+
     /// What still differs, when this was compared with that before and nothing was left to do.
     pub(super) fn settled(&self, key: &DatabaseKey, desired: &Digest, live: &Digest) -> Option<String> {
         let inner = self.inner();
@@ -138,6 +148,11 @@ impl Cache {
                 }
             }
         }
+    }
+
+    /// Forgets everything.
+    pub(super) fn clear(&self) {
+        *self.inner() = Inner::default();
     }
 
     /// Forgets what was compared.

@@ -4,7 +4,7 @@
 //! network and the identity away from under that backup. Then everything that is not kept gets one, the finalizer goes,
 //! and Kubernetes' garbage collector finishes the work.
 
-use crate::api::DeletionPolicy;
+use crate::api::{DeletionPolicy, SKIP_FINAL_BACKUP};
 
 /// Kinds that hold data or passwords.
 const PRECIOUS: [&str; 2] = ["PersistentVolumeClaim", "Secret"];
@@ -86,7 +86,7 @@ pub(super) fn step(leaving: &Leaving) -> Step {
                     "FinalBackupImpossible",
                     format!(
                         "the database hibernates, so no last backup can be made: set spec.hibernate to false, or the annotation {} to \"true\" to do without",
-                        super::intent::SKIP_FINAL_BACKUP
+                        SKIP_FINAL_BACKUP
                     ),
                 );
             }
@@ -96,7 +96,7 @@ pub(super) fn step(leaving: &Leaving) -> Step {
                     "FinalBackupFailed",
                     format!(
                         "the last backup failed, and everything is still there: delete its Job to try again, or set the annotation {} to \"true\" to do without",
-                        super::intent::SKIP_FINAL_BACKUP
+                        SKIP_FINAL_BACKUP
                     ),
                 );
             }

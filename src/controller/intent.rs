@@ -13,8 +13,6 @@ use crate::render::{Object, render};
 
 /// The finalizer that holds a Database until it has been taken down in order.
 pub(super) const FINALIZER: &str = "database.app.example.com/cleanup";
-/// Lets a Database go although its last backup failed.
-pub(super) const SKIP_FINAL_BACKUP: &str = "app.example.com/skip-final-backup";
 
 /// One Database as the server has it, and what it comes to.
 #[derive(Clone, Debug)]
@@ -143,8 +141,9 @@ mod tests {
     use super::Intent;
     use crate::api::PlatformSettings;
     use crate::check::{Ground, ground};
-    use crate::input::Schemas;
+    use crate::input::{Schemas, Source, parse, parse_platform};
     use crate::problem::Problems;
+    use crate::yaml;
 
     fn here() -> Ground {
         ground(&PlatformSettings::default(), &mut Problems::new()).unwrap()
@@ -170,6 +169,59 @@ mod tests {
         assert_eq!((intent.generation, intent.deleting, intent.finalizers.len()), (3, false, 1));
         assert_eq!(intent.status.observed_generation, Some(2));
         assert!(intent.objects.iter().any(|object| object.kind == "StatefulSet"));
+    }
+
+    /// A Database as the API server has it: with every default, and with what the server adds.
+    fn as_stored(database: &crate::api::Database) -> Value {
+        let mut stored = serde_json::to_value(database).unwrap();
+        stored["metadata"]["uid"] = json!("u1");
+        stored["metadata"]["generation"] = json!(4);
+        stored["metadata"]["finalizers"] = json!([super::FINALIZER]);
+        stored["status"] = json!({"phase": "Running"});
+        stored
+    }
+
+    /// If this fails, a cluster with a controller has something else than the repository says.
+    #[test]
+    fn what_is_applied_is_byte_for_byte_what_stands_in_the_fixtures_trees() {
+        let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/render");
+        let schemas = Schemas::new();
+        let mut compared = 0;
+        for entry in std::fs::read_dir(root).unwrap() {
+            let folder = entry.unwrap().path();
+            let text = |file: &str| std::fs::read_to_string(folder.join(file)).ok();
+            let source = |file: &str| text(file).map(|text| Source { name: file.to_owned(), text });
+            let mut problems = Problems::new();
+            let arguments = text("args").unwrap_or_default();
+            let env = arguments.split_whitespace().skip_while(|word| *word != "--env").nth(1);
+            let settings = source("dbrender.yaml").map_or_else(PlatformSettings::default, |source| {
+                parse_platform(0, &source, env, &schemas, &mut problems).unwrap().settings
+            });
+            let ground = ground(&settings, &mut problems).unwrap();
+            for declared in parse(0, &source("database.yaml").unwrap(), &schemas, &mut problems).databases {
+                let intent = Intent::of(&as_stored(&declared.database), &ground, &schemas);
+                let tree = folder.join("expected").join(&intent.namespace).join(&intent.name);
+                let mut files = std::fs::read_dir(&tree).unwrap().count() - 1; // without dbrender.lock
+                for object in &intent.objects {
+                    let name = format!("{}-{}.yaml", object.kind.to_lowercase(), object.name);
+                    let expected = std::fs::read_to_string(tree.join(&name)).unwrap();
+                    let mut value = object.value.clone();
+                    if name.ends_with("-scripts.yaml") {
+                        // The fixtures leave the scripts out: a test of their own compares those.
+                        value.as_object_mut().unwrap().shift_remove("data");
+                    }
+                    let mut printed = String::new();
+                    yaml::write_document(&mut printed, &value);
+                    let (header, expected) = expected.split_once('\n').unwrap();
+                    assert!(header.starts_with("# Database "), "{header}");
+                    assert_eq!(printed, expected, "{} {name}", tree.display());
+                    files -= 1;
+                }
+                assert_eq!(files, 0, "{} has files that are not applied", tree.display());
+                compared += 1;
+            }
+        }
+        assert!(compared > 40, "{compared}");
     }
 
     /// A field of a newer version would be left out of what is applied. That may be the one that keeps the data.

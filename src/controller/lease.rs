@@ -1,14 +1,18 @@
 //! One controller at a time: a Lease that is taken and renewed with its resourceVersion.
 //!
 //! Whether another holder is gone is measured by our own clock, from the last change that we saw: the times in the Lease
-//! are the other's. Losing the Lease ends the process, so that a leader that was frozen does not write when it wakes.
+//! are the other's. A leader may write as long as its last renewal is young, by its own clock: one that was frozen finds
+//! its term over before it finds anything else.
 
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use http::{Method, Request};
 use jiff::Timestamp;
 use k8s_openapi::api::coordination::v1::{Lease, LeaseSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
 use kube::api::{ObjectMeta, PostParams};
+use kube::client::Body;
 use kube::{Api, Client};
 use tokio::time::{Instant, sleep, timeout};
 
@@ -21,11 +25,54 @@ const DEADLINE: Duration = Duration::from_secs(10);
 /// Between two attempts.
 const PAUSE: Duration = Duration::from_secs(2);
 
+/// Until when this process may write.
+#[derive(Debug, Default)]
+pub(super) struct Term(Mutex<Option<Instant>>);
+
+impl Term {
+    fn set(&self, end: Option<Instant>) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = end;
+    }
+
+    /// For whoever knows that there is just one.
+    pub(super) fn begin_for_ever(&self) {
+        self.set(Some(Instant::now() + Duration::from_secs(u64::from(u32::MAX))));
+    }
+
+    fn holds(&self) -> bool {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).is_some_and(|end| Instant::now() < end)
+    }
+
+    /// The same client, but for requests that write: those fail when the term is over.
+    pub(super) fn guard(self: &Arc<Self>, client: Client) -> Client {
+        let (term, namespace) = (self.clone(), client.default_namespace().to_owned());
+        let service = tower::service_fn(move |request: Request<Body>| {
+            let (client, term) = (client.clone(), term.clone());
+            async move {
+                if request.method() != Method::GET && !term.holds() {
+                    return Err(kube::Error::Service("this process does not lead any more".into()));
+                }
+                client.send(request).await
+            }
+        });
+        Client::new(service, namespace)
+    }
+}
+
 /// The last state of the Lease that was seen, and when it was first seen so.
 #[derive(Debug)]
 struct Record {
     version: Option<String>,
     since: Instant,
+}
+
+/// What a candidate waits for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Waiting {
+    /// Somebody else leads.
+    Holder(String),
+    /// The Lease cannot be read or written.
+    Trouble(String),
 }
 
 /// What to do next.
@@ -57,12 +104,14 @@ pub(super) struct Election {
     namespace: String,
     me: String,
     record: Record,
+    term: Arc<Term>,
 }
 
 impl Election {
     /// `me` has to differ between any two processes that ever live.
-    pub(super) fn new(client: Client, namespace: &str, me: String) -> Election {
+    pub(super) fn new(client: Client, namespace: &str, me: String, term: Arc<Term>) -> Election {
         Election {
+            term,
             leases: Api::namespaced(client, namespace),
             namespace: namespace.to_owned(),
             me,
@@ -70,49 +119,59 @@ impl Election {
         }
     }
 
-    /// Returns when this process leads. Tells `waiting` once, with the name of the holder.
-    ///
-    /// # Errors
-    /// When the server refuses the Lease itself: that does not get better by waiting.
-    pub(super) async fn won(&mut self, waiting: impl Fn(&str)) -> Result<(), kube::Error> {
-        let mut told = false;
+    /// Returns when this process leads. Tells `waiting` what it waits for, whenever that changes: who leads, or why the
+    /// Lease cannot be had. A server that starts refuses what it will allow, so no refusal is the last word.
+    pub(super) async fn won(&mut self, waiting: impl Fn(&Waiting)) {
+        let mut told = None;
         loop {
-            match timeout(DEADLINE, self.attempt()).await {
-                Ok(Ok(None)) => return Ok(()),
-                Ok(Ok(Some(holder))) => {
-                    if !told {
-                        waiting(&holder);
-                        told = true;
-                    }
+            let began = Instant::now();
+            let waits = match timeout(DEADLINE, self.attempt()).await {
+                Ok(Ok(None)) => {
+                    self.term.set(Some(began + DEADLINE));
+                    return;
                 }
-                Ok(Err(kube::Error::Api(status))) if matches!(status.code, 401 | 403 | 404) => {
-                    return Err(kube::Error::Api(status));
-                }
-                // No connection, or a server that is starting: later.
-                Ok(Err(_)) | Err(_) => {}
+                Ok(Ok(Some(holder))) => Waiting::Holder(holder),
+                Ok(Err(error)) => Waiting::Trouble(error.to_string()),
+                Err(_) => Waiting::Trouble("no answer".to_owned()),
+            };
+            if told.as_ref() != Some(&waits) {
+                waiting(&waits);
+                told = Some(waits);
             }
             sleep(PAUSE).await;
         }
     }
 
-    /// Renews, and returns when the Lease is lost or could not be renewed in time.
-    pub(super) async fn lost(&mut self) {
+    /// Renews, and returns when the Lease is lost or could not be renewed in time. Why.
+    pub(super) async fn lost(&mut self) -> String {
         let mut renewed = Instant::now();
+        let mut why = String::new();
         loop {
             sleep(PAUSE).await;
+            // The request may have been answered long before we see it: what counts is when it was made.
+            let began = Instant::now();
             match timeout(DEADLINE.saturating_sub(renewed.elapsed()), self.attempt()).await {
-                Ok(Ok(None)) => renewed = Instant::now(),
-                Ok(Ok(Some(_))) => return,
-                Ok(Err(_)) | Err(_) => {}
+                Ok(Ok(None)) => {
+                    renewed = began;
+                    self.term.set(Some(began + DEADLINE));
+                }
+                Ok(Ok(Some(holder))) => {
+                    self.term.set(None);
+                    return format!("{holder} leads");
+                }
+                Ok(Err(error)) => why = error.to_string(),
+                Err(_) => "no answer".clone_into(&mut why),
             }
             if renewed.elapsed() >= DEADLINE {
-                return;
+                self.term.set(None);
+                return format!("it could not be renewed: {why}");
             }
         }
     }
 
     /// Gives the Lease back, so that the next one need not wait.
     pub(super) async fn give_up(&mut self) {
+        self.term.set(None);
         let Ok(Ok(Some(lease))) = timeout(PAUSE, self.leases.get_opt(LEASE)).await else { return };
         if step(lease.spec.as_ref(), &self.me, Duration::ZERO) == Step::Renew {
             // Whoever has written in between has it already.

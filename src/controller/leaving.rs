@@ -2,19 +2,19 @@
 
 use std::collections::BTreeMap;
 
-use kube::api::{Patch, PatchParams, PostParams};
+use kube::api::PostParams;
 use kube::core::Request;
 use serde_json::{Value, json};
 
 use super::Inner;
-use super::applying::FIELD_MANAGER;
+use super::applying::{self, FIELD_MANAGER};
 use super::cache::{Known, ObjectKey, kind_of};
 use super::deletion::{LastBackup, Leaving, Step, goes, step};
-use super::intent::{FINALIZER, Intent, SKIP_FINAL_BACKUP};
+use super::intent::{FINALIZER, Intent};
 use super::progress::count;
 use super::reconcile::{Failure, facts, set_finalizers};
 use super::status::{Facts, Standing, completed_at, failed_at};
-use crate::api::{API_VERSION, DeletionPolicy, KIND};
+use crate::api::{API_VERSION, DeletionPolicy, KIND, SKIP_FINAL_BACKUP};
 use crate::render::{DATABASE_LABEL, MANAGED_BY_LABEL};
 
 /// Takes the next step. `None`: the Database is let go.
@@ -137,12 +137,9 @@ fn without_owner(
 async fn own(shared: &Inner, intent: &Intent, kind: &str, name: &str) -> Result<(), Failure> {
     let Some(kind) = kind_of(kind) else { return Ok(()) };
     let owner = json!([{"apiVersion": API_VERSION, "kind": KIND, "name": intent.name, "uid": intent.uid}]);
-    let params = PatchParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PatchParams::default() };
-    let request = Request::new(kind.path(Some(&intent.namespace)))
-        .patch(name, &params, &Patch::Merge(json!({"metadata": {"ownerReferences": owner}})))
-        .map_err(kube::Error::BuildRequest)?;
-    match shared.client.request::<Value>(request).await {
-        Ok(_) => {
+    let change = json!({"metadata": {"ownerReferences": owner}});
+    match applying::merge(&shared.client, &kind.path(Some(&intent.namespace)), name, &change).await {
+        Ok(()) => {
             count(&shared.progress.counted.applied);
             Ok(())
         }

@@ -8,6 +8,7 @@
     reason = "below the I/O line: connections, time and tasks live here"
 )]
 
+mod additions;
 mod applying;
 mod cache;
 mod deletion;
@@ -16,8 +17,11 @@ mod growth;
 mod intent;
 mod lease;
 mod leaving;
+mod neighbours;
+mod passwords;
 mod progress;
 mod reconcile;
+mod rollouts;
 mod serving;
 mod status;
 mod watching;
@@ -25,7 +29,7 @@ mod webhook;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use futures::{StreamExt as _, future, stream};
@@ -41,8 +45,12 @@ use crate::diff::Minor;
 use crate::input::Schemas;
 
 use cache::Cache;
+use lease::{Term, Waiting};
 use progress::Progress;
+use rollouts::Rollouts;
 use serving::Site;
+
+pub use rollouts::RolloutLimit;
 
 /// Databases at a time, unless the caller says otherwise.
 pub const WORKERS: u16 = 16;
@@ -128,6 +136,8 @@ pub struct Options {
     pub shard: Shard,
     /// Databases at a time.
     pub workers: u16,
+    /// How many Databases may restart at a time. `None`: all of them.
+    pub rollouts: Option<RolloutLimit>,
     /// Namespace of the Lease. `None`: no election, for whoever knows that there is just one.
     pub lease_namespace: Option<String>,
     /// Differs between any two processes.
@@ -153,12 +163,6 @@ pub enum Ended {
     /// An address cannot be had.
     #[error("cannot listen on {0}: {1}")]
     Address(SocketAddr, std::io::Error),
-    /// The Lease is refused.
-    #[error("cannot take the Lease db-operator-leader: {0}")]
-    Lease(kube::Error),
-    /// Another process has the Lease now, or the server could not be asked in time.
-    #[error("the Lease is lost: this process may not write any more")]
-    Lost,
 }
 
 /// What all parts share.
@@ -173,6 +177,9 @@ struct Inner {
     ground: watch::Sender<Arc<Ground>>,
     events: events::Recorder,
     failures: reconcile::Failures,
+    rollouts: Rollouts,
+    /// Every Database, while this process leads.
+    databases: Mutex<Option<reflector::Store<DynamicObject>>>,
     /// Version of the server, once it was told.
     kubernetes: std::sync::OnceLock<Minor>,
 }
@@ -183,17 +190,58 @@ impl Inner {
     fn ground(&self) -> Arc<Ground> {
         self.ground.borrow().clone()
     }
+
+    fn databases(&self) -> Option<reflector::Store<DynamicObject>> {
+        self.databases.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Says what is waited for before this process leads.
+    fn waits(&self, waits: &Waiting) {
+        match waits {
+            Waiting::Holder(holder) => {
+                self.progress.lease(None);
+                self.progress.say(&format!("{holder} leads; waiting"));
+            }
+            Waiting::Trouble(why) => {
+                self.progress.lease(Some(why.clone()));
+                self.progress.say(&format!("the Lease {} cannot be had: {why}", lease::LEASE));
+            }
+        }
+    }
+
+    /// Forgets what was seen: this process does not lead any more.
+    fn forget(&self) {
+        self.progress.follow();
+        self.cache.clear();
+        self.rollouts.clear();
+        self.failures.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        *self.databases.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
 }
 
-/// Runs until a signal asks it to end, or until it may no longer write.
+/// Runs until a signal asks it to end. When it loses the Lease, it stops all work and waits for it again.
 ///
 /// # Errors
 /// See [`Ended`]. A server that does not answer is waited for.
 pub async fn run(clients: Clients, options: Options) -> Result<(), Ended> {
     let Clients { requests: client, watches } = clients;
-    let Options { mode, namespace, shard, workers, lease_namespace, identity, health, metrics, webhook, ground, log } =
-        options;
+    let Options {
+        mode,
+        namespace,
+        shard,
+        workers,
+        rollouts,
+        lease_namespace,
+        identity,
+        health,
+        metrics,
+        webhook,
+        ground,
+        log,
+    } = options;
     let first = ground().map_err(Ended::Ground)?;
+    let (unguarded, term) = (client.clone(), Arc::new(Term::default()));
+    let client = term.guard(client);
     let shared: Shared = Arc::new(Inner {
         events: events::Recorder::new(client.clone(), &identity),
         client: client.clone(),
@@ -205,6 +253,8 @@ pub async fn run(clients: Clients, options: Options) -> Result<(), Ended> {
         schemas: Schemas::new(),
         ground: watch::Sender::new(Arc::new(first)),
         failures: reconcile::Failures::default(),
+        rollouts: Rollouts::new(rollouts),
+        databases: Mutex::default(),
         kubernetes: std::sync::OnceLock::new(),
     });
     for (address, site) in [(health, Site::Health), (metrics, Site::Metrics)] {
@@ -221,37 +271,43 @@ pub async fn run(clients: Clients, options: Options) -> Result<(), Ended> {
         shared.progress.say(&format!("Webhook is served on {address}"));
     }
     tokio::spawn(follow(shared.clone(), ground));
-    let mut election = lease_namespace.map(|namespace| lease::Election::new(client.clone(), &namespace, identity));
+    let mut election =
+        lease_namespace.map(|namespace| lease::Election::new(unguarded, &namespace, identity, term.clone()));
     let stop = async {
         asked_to_end().await;
         shared.progress.say("asked to end");
     };
     tokio::pin!(stop);
-    if let Some(election) = &mut election {
-        let waiting = |holder: &str| shared.progress.say(&format!("{holder} leads; waiting"));
-        tokio::select! {
-            won = election.won(waiting) => won.map_err(Ended::Lease)?,
-            () = &mut stop => return Ok(()),
-        }
-    }
-    shared.progress.lead();
-    shared.progress.say("leading");
-    let work = work(shared.clone(), namespace.as_deref(), workers);
-    let lost = async {
+    loop {
         match &mut election {
-            Some(election) => election.lost().await,
-            None => future::pending().await,
+            None => term.begin_for_ever(),
+            Some(election) => tokio::select! {
+                () = election.won(|waits| shared.waits(waits)) => {}
+                () = &mut stop => return Ok(()),
+            },
         }
-    };
-    let ended = tokio::select! {
-        () = work => Ok(()),
-        () = lost => Err(Ended::Lost),
-        () = &mut stop => Ok(()),
-    };
-    if let (Ok(()), Some(election)) = (&ended, &mut election) {
+        shared.progress.lead();
+        shared.progress.say("leading");
+        let lost = async {
+            match &mut election {
+                Some(election) => election.lost().await,
+                None => future::pending().await,
+            }
+        };
+        let why = tokio::select! {
+            () = work(shared.clone(), namespace.as_deref(), workers) => None,
+            why = lost => Some(why),
+            () = &mut stop => None,
+        };
+        // What was under way has been dropped.
+        shared.forget();
+        let Some(why) = why else { break };
+        shared.progress.say(&format!("the Lease is lost, so nothing is written any more: {why}"));
+    }
+    if let Some(election) = &mut election {
         election.give_up().await;
     }
-    ended
+    Ok(())
 }
 
 /// The queue of Databases to look at, and the looks.
@@ -262,6 +318,7 @@ async fn work(shared: Shared, namespace: Option<&str>, workers: u16) {
     let databases = watching::objects(&shared.watches, &watching::database(), namespace);
     let writer = reflector::store::Writer::new(watching::database());
     let store = writer.as_reader();
+    *shared.databases.lock().unwrap_or_else(PoisonError::into_inner) = Some(store.clone());
     let progress = shared.clone();
     let of_databases = reflector::reflector(writer, watcher(databases, watcher::Config::default()))
         .default_backoff()

@@ -36,6 +36,8 @@ struct Inner {
     seen: BTreeSet<&'static str>,
     databases: BTreeMap<DatabaseKey, (Phase, bool)>,
     troubles: BTreeMap<&'static str, String>,
+    /// Why this process can neither lead nor wait for its turn.
+    lease: Option<String>,
 }
 
 /// Shared by all parts.
@@ -97,16 +99,30 @@ impl Progress {
 
     /// Why this process is not ready; `None` when it is. One that waits for its turn to lead is ready.
     pub(super) fn not_ready(&self) -> Option<String> {
-        if !self.leads() {
-            return None;
-        }
         let inner = self.inner();
+        if !self.leads() {
+            return inner.lease.as_ref().map(|why| format!("the Lease cannot be had: {why}"));
+        }
         let missing: Vec<&str> = KINDS.iter().map(|kind| kind.kind).filter(|kind| !inner.seen.contains(kind)).collect();
         (!missing.is_empty()).then(|| format!("not read yet: {}", missing.join(", ")))
     }
 
     pub(super) fn lead(&self) {
+        self.lease(None);
         self.leads.store(true, Ordering::Relaxed);
+    }
+
+    /// It does not lead any more: whatever was seen may be otherwise when it does again.
+    pub(super) fn follow(&self) {
+        self.leads.store(false, Ordering::Relaxed);
+        let mut inner = self.inner();
+        inner.seen.clear();
+        inner.databases.clear();
+    }
+
+    /// Why the Lease cannot be had; `None`: it can.
+    pub(super) fn lease(&self, why: Option<String>) {
+        self.inner().lease = why;
     }
 
     pub(super) fn leads(&self) -> bool {

@@ -10,17 +10,20 @@ use kube::core::Request;
 use kube::runtime::controller::Action;
 use serde_json::{Value, json};
 
+use super::additions;
 use super::applying::{self, Applied, FIELD_MANAGER, NotApplied};
 use super::cache::{self, DatabaseKey, Known, ObjectKey, kind_of};
 use super::growth::{self, growth};
 use super::intent::{FINALIZER, Intent};
 use super::leaving;
+use super::neighbours;
+use super::passwords;
 use super::progress::count;
+use super::rollouts;
 use super::status::{Facts, Standing, status};
 use super::watching::database;
 use super::{Inner, Mode, Shared};
 use crate::api::{API_VERSION, DatabaseStatus, Generator, KIND, Phase};
-use crate::cluster::{self, Owner};
 use crate::diff::{
     Bucket, Desired, Impact, Listed, LiveObject, LiveSet, Minor, ObjectReport, Op, Orphans, Policy, Status, compare,
 };
@@ -67,6 +70,7 @@ pub(super) async fn look(object: Arc<DynamicObject>, shared: Arc<Shared>) -> Res
         // It is gone.
         Ok(None) => {
             shared.progress.note(&intent.key(), None);
+            shared.rollouts.forget(&intent.key());
             shared.failures.lock().unwrap_or_else(PoisonError::into_inner).remove(&intent.key());
             return Ok(Action::await_change());
         }
@@ -77,10 +81,14 @@ pub(super) async fn look(object: Arc<DynamicObject>, shared: Arc<Shared>) -> Res
             return Err(failure);
         }
     };
+    let (standing, soon) =
+        if intent.deleting { (standing, None) } else { rollouts::judge(shared, &intent, &facts, standing) };
     write_status(shared, &intent, &facts, &standing).await?;
+    rollouts::resume(shared, &intent).await?;
     shared.failures.lock().unwrap_or_else(PoisonError::into_inner).remove(&intent.key());
     count(&shared.progress.counted.done);
-    Ok(Action::requeue(AGAIN))
+    let waits = if let Standing::Waiting(_, _, pause) = standing { pause } else { AGAIN };
+    Ok(Action::requeue(AGAIN.min(waits).min(soon.unwrap_or(AGAIN))))
 }
 
 /// When a look that failed is repeated.
@@ -107,6 +115,9 @@ async fn proceed(shared: &Inner, intent: &Intent, generator: Generator) -> Found
     let Some(plan) = &intent.plan else {
         return Ok(Some((Standing::Stalled("Invalid", intent.errors()), facts(intent, &BTreeMap::new(), &known))));
     };
+    if let Some(why) = neighbours::clash(shared, intent, plan) {
+        return Ok(Some((Standing::Stalled("Invalid", why), facts(intent, &BTreeMap::new(), &known))));
+    }
     let writes = shared.mode == Mode::Apply && !intent.is_paused();
     if writes && !intent.finalizers.iter().any(|name| name == FINALIZER) {
         hold(shared, intent).await?;
@@ -117,10 +128,13 @@ async fn proceed(shared: &Inner, intent: &Intent, generator: Generator) -> Found
     let live = cache::together(&known);
     let filled = |standing| async {
         if writes && generator == Generator::Controller {
-            fill(shared, intent, plan).await;
+            passwords::fill(shared, intent, plan).await;
         }
         standing
     };
+    if writes {
+        passwords::rotate(shared, intent, plan).await?;
+    }
     let watching = if shared.mode == Mode::Observe { "Observing" } else { "Paused" };
     if let Some(drift) = shared.cache.settled(&key, &desired, &live) {
         let facts = Facts { drift, ..facts };
@@ -135,7 +149,7 @@ async fn proceed(shared: &Inner, intent: &Intent, generator: Generator) -> Found
         shared.cache.settle(&key, desired, live, &facts.drift);
         return Ok(Some((Standing::Watching(watching), facts)));
     }
-    let standing = put_right(shared, intent, &objects, &seen).await?;
+    let standing = put_right(shared, intent, plan, &objects, &seen).await?;
     if standing == Standing::Applied {
         shared.cache.settle(&key, desired, live, &facts.drift);
     } else {
@@ -284,6 +298,7 @@ fn told(objects: &[ObjectReport]) -> String {
 async fn put_right(
     shared: &Inner,
     intent: &Intent,
+    plan: &Plan,
     objects: &[ObjectReport],
     seen: &BTreeMap<ObjectKey, LiveObject>,
 ) -> Result<Standing, Failure> {
@@ -291,6 +306,7 @@ async fn put_right(
         intent.objects.iter().map(|object| ((object.kind.as_str(), object.name.as_str()), object)).collect();
     let mut wrote = false;
     let mut stalled: Option<(&'static str, String)> = None;
+    let mut waits = None;
     for report in objects {
         if report.status.differs() {
             shared.progress.say(&format!("{}/{}: {}", intent.namespace, intent.name, why(report)));
@@ -301,9 +317,19 @@ async fn put_right(
             (Status::Missing, Some(object)) => {
                 wrote |= write(shared, intent, object, &mut stalled).await?;
             }
+            (Status::Drifted, Some(_))
+                if restarts(report) && waits.is_none() && {
+                    waits = rollouts::held(shared, intent, plan);
+                    waits.is_some()
+                } => {}
             (Status::Drifted, Some(object)) => match plan_of(report, object, live, seen) {
                 Way::Nothing => {}
-                Way::Apply => wrote |= write(shared, intent, object, &mut stalled).await?,
+                Way::Apply => {
+                    if let Some(removal) = live.and_then(|live| additions::removal(report, &live.value)) {
+                        applying::strip(&shared.client, object, &removal).await?;
+                    }
+                    wrote |= write(shared, intent, object, &mut stalled).await?;
+                }
                 Way::Grow(growth) => {
                     if grow(shared, intent, object, live, &growth, &mut stalled).await? {
                         wrote |= write(shared, intent, object, &mut stalled).await?;
@@ -313,7 +339,8 @@ async fn put_right(
                     stalled.get_or_insert(("NeedsProcedure", why));
                 }
             },
-            (Status::Orphaned, None) if report.impact < Impact::DataRisk => {
+            // That no backup is made any more is what `backup.enabled: false` says.
+            (Status::Orphaned, None) if report.impact < Impact::DataRisk || report.kind == "CronJob" => {
                 wrote |= remove(shared, report, live).await?;
             }
             (Status::Forbidden | Status::Error, _) => {
@@ -324,6 +351,7 @@ async fn put_right(
     }
     Ok(match stalled {
         Some((reason, message)) => Standing::Stalled(reason, message),
+        None if waits.is_some() => waits.unwrap_or(Standing::Applied),
         None if wrote => Standing::Applying,
         None => Standing::Applied,
     })
@@ -335,6 +363,12 @@ fn why(report: &ObjectReport) -> String {
         report.changes.iter().filter(|c| c.bucket == Bucket::Drift).map(|change| change.path.as_str()).collect();
     let at = if paths.is_empty() { String::new() } else { format!(" at {}", paths.join(", ")) };
     format!("{} {} is {} ({}){at}", report.kind, report.name, report.status, report.impact)
+}
+
+/// Whether putting it right replaces members.
+fn restarts(report: &ObjectReport) -> bool {
+    let mut drift = report.changes.iter().filter(|change| change.bucket == Bucket::Drift);
+    report.kind == "StatefulSet" && drift.any(|change| change.impact == Impact::RollingRestart)
 }
 
 /// How a drifted object is put right.
@@ -455,12 +489,9 @@ async fn grow(
 ) -> Result<bool, Failure> {
     let Some(claims) = kind_of("PersistentVolumeClaim") else { return Ok(false) };
     for claim in &growth.claims {
-        let params = PatchParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PatchParams::default() };
-        let request = Request::new(claims.path(Some(&intent.namespace)))
-            .patch(claim, &params, &Patch::Merge(growth::patch(&growth.size)))
-            .map_err(kube::Error::BuildRequest)?;
-        match shared.client.request::<Value>(request).await {
-            Ok(_) => count(&shared.progress.counted.applied),
+        let path = claims.path(Some(&intent.namespace));
+        match applying::merge(&shared.client, &path, claim, &growth::patch(&growth.size)).await {
+            Ok(()) => count(&shared.progress.counted.applied),
             Err(kube::Error::Api(status)) if matches!(status.code, 403 | 422) => {
                 let message = format!("the claim {claim} cannot grow to {}: {}", growth.size, status.message);
                 stalled.get_or_insert(("VolumeCannotGrow", message));
@@ -483,27 +514,6 @@ async fn remove(shared: &Inner, report: &ObjectReport, live: Option<&LiveObject>
     applying::delete(&shared.client, &kind.path(Some(&report.namespace)), &report.name, uid, false).await?;
     count(&shared.progress.counted.deleted);
     Ok(true)
-}
-
-/// Fills passwords where that is the controller's task: by the same code as the Job.
-async fn fill(shared: &Inner, intent: &Intent, plan: &Plan) {
-    let Credentials::Generated { job: false } = plan.credentials else { return };
-    let Some(engine) = engine::by_name(plan.engine) else { return };
-    let owner = Owner {
-        namespace: plan.namespace.clone(),
-        app: render::app_secret_name(plan),
-        admin: render::admin_secret_name(plan),
-    };
-    match cluster::fill(&shared.client, engine, &owner, Duration::ZERO).await {
-        Ok(filled) => {
-            for secret in filled.iter().filter(|secret| !secret.keys.is_empty()) {
-                let note = format!("Secret {}: filled {}", secret.secret, secret.keys.join(", "));
-                shared.events.tell(intent, false, "CredentialsFilled", "Fill", &note).await;
-            }
-        }
-        // The condition says which keys are missing; the next look tries again.
-        Err(error) => shared.progress.say(&format!("{}/{}: {error}", intent.namespace, intent.name)),
-    }
 }
 
 /// What the status speaks of.

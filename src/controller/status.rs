@@ -1,5 +1,7 @@
 //! The status of a Database: a function of what is wanted, what is there and what stands in the way.
 
+use std::time::Duration;
+
 use serde_json::Value;
 
 use super::intent::Intent;
@@ -18,6 +20,8 @@ pub(super) enum Standing {
     Stalled(&'static str, String),
     /// It is tried again; what stood in the way.
     Retrying(String),
+    /// Something is held back until later: why, in one word and in a sentence, and when to look again.
+    Waiting(&'static str, String, Duration),
     /// `spec.paused`, or a controller that only watches.
     Watching(&'static str),
     /// It is being taken down: what is waited for, and whether a person has to act.
@@ -136,6 +140,7 @@ fn reconciling(intent: &Intent, members: &Members, standing: &Standing) -> Condi
         }
         Standing::Retrying(message) => condition("Reconciling", true, "Retrying", message),
         Standing::Applying => condition("Reconciling", true, "Applying", "objects were written"),
+        Standing::Waiting(reason, message, _) => condition("Reconciling", true, reason, message),
         Standing::Watching(reason) => condition("Reconciling", false, reason, "nothing is written"),
         Standing::Applied if members.all_ready() || (hibernates && members.settled) => {
             condition("Reconciling", false, "Applied", "every object is as it is rendered")

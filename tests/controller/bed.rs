@@ -11,9 +11,6 @@ use crate::servers::{self, Server};
 
 /// Longest wait for anything. The machine may be busy with other tests.
 const PATIENCE: Duration = Duration::from_secs(180);
-/// The user that the controller is: it has what `dbrender rbac controller` prints, and nothing else.
-const USER: &str = "controller-under-test";
-
 /// A class whose volumes are made by hand and may grow.
 const CLASS: &str = "by-hand";
 
@@ -49,28 +46,46 @@ pub(crate) struct Bed {
     pub(crate) server: Server,
     pub(crate) namespace: String,
     kubeconfig: PathBuf,
+    /// Another way to the same server, for the controllers.
+    way: Option<PathBuf>,
+    /// The users that the controllers are: they have what `dbrender rbac controller` prints, and nothing else.
+    pub(crate) users: [String; 2],
     scratch: tempfile::TempDir,
     controller: Option<Child>,
     arguments: Vec<String>,
     metrics: String,
+    webhook: String,
 }
 
 impl Bed {
     /// One for each server, empty.
     pub(crate) async fn all(name: &str) -> Vec<Bed> {
+        Bed::on(servers::all().await, name).await
+    }
+
+    /// One for the newest server: for what does not depend on the server's version.
+    pub(crate) async fn newest(name: &str) -> Vec<Bed> {
+        Bed::on(servers::all().await.pop().into_iter().collect(), name).await
+    }
+
+    async fn on(servers: Vec<Server>, name: &str) -> Vec<Bed> {
         let mut beds = Vec::new();
-        for server in servers::all().await {
+        for server in servers {
             let variable = format!("DBRENDER_KUBECONFIG_{}", server.minor.replace('.', "_"));
             let kubeconfig = PathBuf::from(std::env::var_os(variable).unwrap());
             let namespace = format!("controller-{name}-{}", std::process::id());
+            let users = ["first", "second"].map(|which| format!("{which}-{namespace}"));
             let bed = Bed {
                 server,
                 namespace,
+                users,
+                way: None,
                 kubeconfig,
                 scratch: tempfile::tempdir().unwrap(),
                 controller: None,
                 arguments: Vec::new(),
                 metrics: String::new(),
+                webhook: String::new(),
             };
             bed.prepare().await;
             beds.push(bed);
@@ -85,10 +100,11 @@ impl Bed {
             Command::new(env!("CARGO_BIN_EXE_dbrender")).args(["rbac", "controller", "-o", "json"]).output().unwrap();
         let role: Value = serde_json::from_slice(&output.stdout).unwrap();
         self.server.apply(&role).await.ok().unwrap();
+        let user = |name: &String| json!({"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": name});
         let binding = json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding",
-            "metadata": {"name": USER}, "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole",
-            "name": role["metadata"]["name"]},
-            "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": USER}]});
+            "metadata": {"name": self.namespace}, "roleRef": {"apiGroup": "rbac.authorization.k8s.io",
+            "kind": "ClusterRole", "name": role["metadata"]["name"]},
+            "subjects": self.users.iter().map(user).collect::<Vec<_>>()});
         self.server.apply(&binding).await.ok().unwrap();
         let class = json!({"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": {"name": CLASS},
             "provisioner": "kubernetes.io/no-provisioner", "allowVolumeExpansion": true});
@@ -108,14 +124,18 @@ impl Bed {
     pub(crate) async fn start(&mut self, more: &[&str]) {
         assert!(self.controller.is_none(), "one is running");
         self.arguments = more.iter().map(|text| (*text).to_owned()).collect();
-        let (child, log) = self.spawn();
+        let (child, log) = self.spawn(&self.users[0]);
         self.controller = Some(child);
         let deadline = Instant::now() + PATIENCE;
         loop {
             let text = fs::read_to_string(&log).unwrap_or_default();
             if text.contains(" leading") {
-                let address = text.lines().find_map(|line| line.split("Metrics is served on ").nth(1)).unwrap();
-                self.metrics = address.trim().to_owned();
+                let served = |what: &str| {
+                    let line = format!("{what} is served on ");
+                    let address = text.lines().find_map(|text| text.split(&line).nth(1));
+                    address.map(|address| address.trim().to_owned()).unwrap_or_default()
+                };
+                (self.metrics, self.webhook) = (served("Metrics"), served("Webhook"));
                 return;
             }
             let ended = self.controller.as_mut().unwrap().try_wait().unwrap();
@@ -126,7 +146,7 @@ impl Bed {
 
     /// Starts another one beside it, which waits for its turn.
     pub(crate) async fn another(&mut self) -> Child {
-        let (child, log) = self.spawn();
+        let (child, log) = self.spawn(&self.users[1]);
         let deadline = Instant::now() + PATIENCE;
         while !fs::read_to_string(&log).unwrap_or_default().contains(" leads; waiting") {
             assert!(Instant::now() < deadline, "{}", fs::read_to_string(&log).unwrap_or_default());
@@ -135,15 +155,25 @@ impl Bed {
         child
     }
 
-    fn spawn(&self) -> (Child, PathBuf) {
+    /// Has the controllers speak to the server by another kubeconfig.
+    pub(crate) fn connect_by(&mut self, kubeconfig: PathBuf) {
+        self.way = Some(kubeconfig);
+    }
+
+    /// Address of the webhook.
+    pub(crate) fn webhook(&self) -> &str {
+        &self.webhook
+    }
+
+    fn spawn(&self, user: &str) -> (Child, PathBuf) {
         let number = fs::read_dir(self.scratch.path()).unwrap().count();
         let log = self.scratch.path().join(format!("controller-{number}.log"));
         let child = Command::new(env!("CARGO_BIN_EXE_dbrender"))
             .arg("controller")
-            .args(["--namespace", &self.namespace, "--lease-namespace", &self.namespace, "--as", USER])
+            .args(["--namespace", &self.namespace, "--lease-namespace", &self.namespace, "--as", user])
             .args(["--health-address", "127.0.0.1:0", "--metrics-address", "127.0.0.1:0"])
             .args(&self.arguments)
-            .env("KUBECONFIG", &self.kubeconfig)
+            .env("KUBECONFIG", self.way.as_ref().unwrap_or(&self.kubeconfig))
             .stderr(fs::File::create(&log).unwrap())
             .stdout(Stdio::null())
             .spawn()
@@ -162,11 +192,29 @@ impl Bed {
         signal(self.controller.as_ref().unwrap(), "STOP");
     }
 
-    /// Lets it go on, and returns how it ended.
-    pub(crate) async fn thaw_and_wait(&mut self) -> Option<i32> {
+    /// Lets it go on.
+    pub(crate) fn thaw(&self) {
+        signal(self.controller.as_ref().unwrap(), "CONT");
+    }
+
+    /// Ends it as a machine that loses its power does.
+    pub(crate) fn kill(&mut self) {
         let mut child = self.controller.take().unwrap();
-        signal(&child, "CONT");
-        wait(&mut child).await
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+
+    /// What the API server has written down about a user since a time (RFC 3339, in UTC).
+    pub(crate) fn audit(&self, user: &str, since: &str) -> Vec<Value> {
+        let log = self.kubeconfig.parent().unwrap().join("audit.log");
+        let text = fs::read_to_string(&log).unwrap_or_else(|error| panic!("{}: {error}", log.display()));
+        // The last line may be half written.
+        let entries = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+        let is_meant = |entry: &Value| {
+            entry["impersonatedUser"]["username"] == *user
+                && entry["requestReceivedTimestamp"].as_str().is_some_and(|time| time >= since)
+        };
+        entries.filter(is_meant).collect()
     }
 
     /// Who has the Lease.
@@ -224,6 +272,19 @@ impl Bed {
         database["metadata"]["namespace"] = json!(self.namespace);
         let path = format!("{}?fieldManager=kubectl&force=true", servers::path_of(&database));
         self.server.send("PATCH", &path, "application/apply-patch+yaml", &database).await.code
+    }
+
+    /// What the server warns of when a Database is applied.
+    pub(crate) async fn warnings(&self, database: &Value) -> Vec<String> {
+        let mut database = database.clone();
+        database["metadata"]["namespace"] = json!(self.namespace);
+        let path = format!("{}?fieldManager=kubectl&force=true", servers::path_of(&database));
+        let request = http::Request::patch(path).header("content-type", "application/apply-patch+yaml");
+        let body = kube::client::Body::from(database.to_string().into_bytes());
+        let response = self.server.client.send(request.body(body).unwrap()).await.unwrap();
+        assert!(response.status().is_success(), "{}", response.status());
+        let headers = response.headers().get_all("warning").iter();
+        headers.map(|value| value.to_str().unwrap().to_owned()).collect()
     }
 
     pub(crate) async fn patch(&self, object: &Value, manager: &str, patch: Value) {
@@ -354,6 +415,9 @@ impl Bed {
         if self.controller.is_some() {
             self.stop().await;
         }
+        let binding = json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding",
+            "metadata": {"name": self.namespace}});
+        self.delete(&binding).await;
         let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": self.namespace}});
         self.delete(&namespace).await;
     }

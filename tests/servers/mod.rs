@@ -133,6 +133,7 @@ fn collection_of(object: &Value) -> String {
         "StorageClass" => "storageclasses".to_owned(),
         "GitRepository" => "gitrepositories".to_owned(),
         "OCIRepository" => "ocirepositories".to_owned(),
+        "ValidatingAdmissionPolicy" => "validatingadmissionpolicies".to_owned(),
         other => format!("{}s", other.to_lowercase()),
     };
     let base = if api_version.contains('/') { format!("/apis/{api_version}") } else { format!("/api/{api_version}") };
