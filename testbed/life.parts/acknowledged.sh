@@ -1,6 +1,23 @@
 # shellcheck shell=bash
-# What the writers have recorded: lines `SENT ACKNOWLEDGED ROW`, times in microseconds. In: $work, $patience, and the engine's
-# $row_bytes and bound.
+# The writers, and what they have recorded: lines `SENT ACKNOWLEDGED ROW`, times in microseconds. In: $work, $patience, $writers,
+# and the engine's writer.sh, $row_bytes and bound.
+
+# start_writing NAME: writers that go on in the client's pod until stop_writing
+start_writing() {
+  cp "$parts/$engine/writer.sh" "$work/client/writer.sh"
+  # shellcheck disable=SC2016 # for the shell in the pod
+  in_client "$1" bash -c 'for ((i = 1; i <= $1; i++)); do bash /rows/writer.sh "$i" "$1" </dev/null >/dev/null 2>>/rows/writers.log & done' writers "$writers"
+}
+
+# stop_writing: returns when no writer waits for an answer any more
+stop_writing() {
+  : >"$work/client/stop"
+  await 60 "the end of the writers" writers_ended || give_up "the writers do not end: $(tail -n 3 "$work"/client/errors.* "$work/client/writers.log")"
+}
+writers_ended() {
+  local ended=("$work"/client/ended.*)
+  ((${#ended[@]} == writers))
+}
 
 now() { echo "${EPOCHREALTIME/[.,]/}"; }
 

@@ -15,7 +15,7 @@ database() {
   {
     printf 'apiVersion: app.example.com/v1alpha1\nkind: Database\nmetadata: {name: %s, namespace: %s}\nspec:\n' "$name" "$namespace"
     printf '  engine: %s\n  version: "%s"\n  failover: %s\n  replication: %s\n  replicas: %s\n' "$engine" "$version" "$failover" "$replication" "$replicas"
-    printf '  storage: {size: 1Gi, storageClass: standard}\n  resources: {cpu: 500m, memory: 512Mi}\n'
+    printf '  storage: {size: 1Gi, storageClass: standard}\n  resources: {cpu: 500m, memory: %s}\n' "${memory:-512Mi}"
     printf '  backup: {enabled: true, schedule: "0 3 * * *", retention: 3}\n'
     if (($# > 0)); then printf '  %s\n' "$@"; fi
   } >"$work/$name.yaml"

@@ -31,14 +31,19 @@ streaming() {
   superuser "$1" mysql --execute "$question" </dev/null
 }
 
-# fill NAME: something of everything
+# fill NAME: something of everything. What runs inside of the server is made by the administrator: while there is a binary log the
+# server takes functions and triggers from nobody else.
 fill() {
-  superuser "$(primaries "$1")" mysql <"$parts/$engine/superuser.sql" || give_up "the users and the second database could not be made."
+  local first
+  first=$(primaries "$1")
+  superuser "$first" mysql <"$parts/$engine/superuser.sql" || give_up "the users and the second database could not be made."
   quietly application "$1" <"$parts/$engine/content.sql" || give_up "the tables could not be made through the Service of $1."
+  superuser "$first" app <"$parts/$engine/routines.sql" || give_up "functions and triggers could not be made."
+  application "$1" --execute "CALL note('äöü')" </dev/null || give_up "a procedure could not be called through the Service of $1."
 }
 
 # rows NAME: numbers of the rows that are there and whole, by a new connection through the Service
-rows() { application "$1" --execute "SELECT n FROM numbered WHERE payload = MD5(n)" </dev/null; }
+rows() { application "$1" --execute "SELECT n FROM numbered WHERE payload = SHA2(n, 256)" </dev/null; }
 
 # fingerprint MEMBER: what all databases of the server hold, sorted
 fingerprint() {
@@ -73,7 +78,7 @@ plant_second_primary() {
   first=$(primaries "$1")
   other=$(members "$1" | grep -vx "$first" | tail -n 1)
   superuser "$other" app --execute "$leave; SET GLOBAL super_read_only = OFF; SET GLOBAL read_only = OFF;
-    INSERT INTO numbered (n, payload) VALUES (1000000001, MD5(1000000001)); SELECT '0 0 1000000001'" </dev/null | grep '^0 0' >"$work/client/acknowledged.planted"
+    INSERT INTO numbered (n, payload) VALUES (1000000001, SHA2(1000000001, 256)); SELECT '0 0 1000000001'" </dev/null | grep '^0 0' >"$work/client/acknowledged.planted"
   say "planted: $other takes writes beside $first."
 }
 

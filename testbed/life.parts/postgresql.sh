@@ -37,23 +37,6 @@ fill() {
   quietly application "$1" --single-transaction --file - <"$parts/$engine/content.sql" || give_up "the tables could not be made through the Service of $1."
 }
 
-# start_writing NAME: writers that go on in the client's pod until stop_writing
-start_writing() {
-  cp "$parts/$engine/writer.sh" "$work/client/writer.sh"
-  # shellcheck disable=SC2016 # for the shell in the pod
-  in_client "$1" bash -c 'for ((i = 1; i <= $1; i++)); do bash /rows/writer.sh "$i" "$1" </dev/null >/dev/null 2>>/rows/writers.log & done' writers "$writers"
-}
-
-# stop_writing: returns when no writer waits for an answer any more
-stop_writing() {
-  : >"$work/client/stop"
-  await 60 "the end of the writers" writers_ended || give_up "the writers do not end: $(tail -n 3 "$work"/client/errors.* "$work/client/writers.log")"
-}
-writers_ended() {
-  local ended=("$work"/client/ended.*)
-  ((${#ended[@]} == writers))
-}
-
 # rows NAME: numbers of the rows that are there and whole, by a new connection through the Service
 rows() { application "$1" --command "COPY (SELECT n FROM numbered WHERE payload = md5(n::text)) TO STDOUT" </dev/null; }
 

@@ -11,8 +11,8 @@ SELECT 'index', table_schema, table_name, index_name, seq_in_index, column_name,
   FROM information_schema.statistics WHERE table_schema NOT IN ('mysql', 'sys', 'performance_schema', 'information_schema', 'dbrender');
 SELECT 'constraint', constraint_schema, table_name, constraint_name, constraint_type FROM information_schema.table_constraints
   WHERE constraint_schema NOT IN ('mysql', 'sys', 'performance_schema', 'information_schema', 'dbrender');
-SELECT 'view', table_schema, table_name, definer, security_type, MD5(view_definition) FROM information_schema.views WHERE table_schema NOT IN ('mysql', 'sys', 'performance_schema', 'information_schema', 'dbrender');
-SELECT 'routine', routine_schema, routine_name, routine_type, definer, sql_mode, MD5(routine_definition) FROM information_schema.routines WHERE routine_schema NOT IN ('mysql', 'sys', 'performance_schema', 'information_schema', 'dbrender');
-SELECT 'trigger', trigger_schema, trigger_name, event_object_table, action_timing, event_manipulation, definer, MD5(action_statement) FROM information_schema.triggers
+SELECT 'view', table_schema, table_name, definer, security_type, SHA2(view_definition, 256) FROM information_schema.views WHERE table_schema NOT IN ('mysql', 'sys', 'performance_schema', 'information_schema', 'dbrender');
+SELECT 'routine', routine_schema, routine_name, routine_type, definer, sql_mode, SHA2(routine_definition, 256) FROM information_schema.routines WHERE routine_schema NOT IN ('mysql', 'sys', 'performance_schema', 'information_schema', 'dbrender');
+SELECT 'trigger', trigger_schema, trigger_name, event_object_table, action_timing, event_manipulation, definer, SHA2(action_statement, 256) FROM information_schema.triggers
   WHERE trigger_schema NOT IN ('mysql', 'sys', 'performance_schema', 'information_schema', 'dbrender');
-SELECT 'event', event_schema, event_name, definer, status, interval_value, interval_field, starts, MD5(event_definition) FROM information_schema.events WHERE event_schema <> 'sys';
+SELECT 'event', event_schema, event_name, definer, status, interval_value, interval_field, starts, SHA2(event_definition, 256) FROM information_schema.events WHERE event_schema <> 'sys';

@@ -18,7 +18,7 @@ while [[ ! -e /rows/stop ]]; do
   while [[ ! -e /rows/stop ]]; do
     sent=$EPOCHREALTIME
     # the client ends at the first error, so the second statement answers only when the first was committed
-    printf "INSERT INTO numbered (n, payload) VALUES (%s, MD5(%s));\nSELECT %s;\n" "$row" "$row" "$row" >&"$to" || break
+    printf "INSERT INTO numbered (n, payload) VALUES (%s, SHA2(%s, 256));\nSELECT %s;\n" "$row" "$row" "$row" >&"$to" || break
     IFS= read -r -t 15 answer <&"$from" || break
     [[ $answer == "$row" ]] || break
     printf '%s %s %s\n' "${sent/./}" "${EPOCHREALTIME/./}" "$row" >&"$acknowledged"
