@@ -117,17 +117,25 @@ tables_of() {
     WHERE table_schema = $(text "$1") AND table_type = 'BASE TABLE'" | LC_ALL=C sort
 }
 
-# dump_to NAME FILE. mysqldump says some errors on stderr and ends with 0, so any word there is one.
+# dump_to NAME FILE FIRST: FIRST is the dump's first statement. mysqldump says some errors on stderr and ends with 0, so any word there
+# is one.
 # shellcheck disable=SC2329 # called by run
 dump_to() {
+  { printf '%s\n' "$3"; dump "$1"; } | zstd --quiet -3 -o "$2"
+}
+# shellcheck disable=SC2329 # called by dump_to
+dump() {
   mysqldump --defaults-file="$LOGIN" --single-transaction --quick --routines --events --triggers --no-tablespaces --hex-blob \
-    --set-gtid-purged=OFF --default-character-set=utf8mb4 --skip-dump-date -- "$1" | zstd --quiet -3 -o "$2"
+    --set-gtid-purged=OFF --default-character-set=utf8mb4 --skip-dump-date -- "$1"
 }
 dump_database() {
-  local name=$1 file=$PARTIAL/databases/$2.sql.zst before after
+  local name=$1 file=$PARTIAL/databases/$2.sql.zst before after first
+  # What its new tables get. Without a name, so that it can be loaded under another one.
+  first=$(ask <<< "SELECT CONCAT('ALTER DATABASE CHARACTER SET ', default_character_set_name, ' COLLATE ', default_collation_name, ';')
+    FROM information_schema.schemata WHERE schema_name = $(text "$name")") || fail_said "Could not read the character set of $name"
   before=$(tables_of "$name") || fail_said "Could not list the tables of $name"
   say "dumping $name"
-  run dump_to "$name" "$file" || fail_said "The dump of $name failed"
+  run dump_to "$name" "$file" "$first" || fail_said "The dump of $name failed"
   [[ ! -s $WORK/said ]] || fail_said "The dump of $name is not whole"
   after=$(tables_of "$name") || fail_said "Could not list the tables of $name"
   verify_dump "$name" "$file" "$before" "$after"
