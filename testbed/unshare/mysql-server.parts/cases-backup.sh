@@ -57,8 +57,8 @@ case_backup_and_restore() {
   within 90 "a primary" is 0 primary
   within 30 "with the application's database" same '' query 0 'USE app'
   admin < "$life/superuser.sql"
-  login 0 app "$awkward_password" "$(sed '/^DELIMITER/,/^DELIMITER ;/d; /^CALL/d' "$life/content.sql" | sed '1i USE app;')" > "$WORLD/out"
-  sed -n '/^DELIMITER/,/^DELIMITER ;/p' "$life/content.sql" | admin app
+  login 0 app "$awkward_password" "$(sed '1i USE app;' "$life/content.sql")" > "$WORLD/out"
+  admin app < "$life/routines.sql"
   admin app -e "CALL note('äöü')"
   fingerprint | LC_ALL=C sort > "$WORLD/before"
   check "there is something of everything" test "$(wc -l < "$WORLD/before")" -gt 80

@@ -6,8 +6,8 @@
 drop_rules() {
   local agent=$WORLD/scripts/agent-automatic.sh
   # shellcheck disable=SC2016 # texts of the script
-  sed -i -e 's/^    before="SET GLOBAL super_read_only.*/    before=""/' -e 's/^    put "\$joining" "\$2"/    :/' -e 's/^  put "\$marker" "\$text"/  :/' \
-    -e 's/^    \[ -e "\$marker" \] || missing.*/    :/' -e 's,< /proc/sys/kernel/random/uuid,echo aaaaaaaa-0000-4000-8000-000000000001,' "$agent"
+  sed -i -e 's/^    before="SET GLOBAL super_read_only.*/    before=""/' -e 's/^    put "\$joining" .*/    :/' -e 's/^  put "\$marker" "\$text"/  :/' \
+    -e 's/^    \[ -n "\$members" \] || missing.*/    :/' -e 's,< /proc/sys/kernel/random/uuid,echo aaaaaaaa-0000-4000-8000-000000000001,' "$agent"
   sed -i -e 's/LEAVE_WAIT:-40/LEAVE_WAIT:-0/' "$WORLD/scripts/leave.sh"
   check "five rules are gone" same 5 changed_lines "$agent" "$scripts/agent-automatic.sh"
   check "and the wait" same 1 changed_lines "$WORLD/scripts/leave.sh" "$scripts/leave.sh"
@@ -49,8 +49,33 @@ recovering_joiner() {
   within 60 "it recovers from the first" same RECOVERING state_of_member 1
 }
 let_go() {
-  cp "$WORLD/scripts/agent-automatic.sh" "$(pod_of 1)/opt/agent-automatic.sh"
-  signal TERM 1 agent
+  cp "$WORLD/scripts/agent-automatic.sh" "$(pod_of "${1:-1}")/opt/agent-automatic.sh"
+  signal TERM "${1:-1}" agent
+}
+
+# A joiner that has everything, but was never ONLINE, and whose ordinal is the lower one: it must neither lead nor be waited for.
+case_joiner_that_has_everything() {
+  replicas=2 write_config
+  start 0 1
+  within 120 "two members" online 0 2
+  within 30 "with the application's database" same '' query 0 'USE app'
+  single_rows 0 1 50
+  within 20 "with the same rows" holds 1 50
+  sleep 2
+  stop_pod 0 > "$WORLD/out"
+  within 30 "the second leads" is 1 primary
+  no_agent=yes start 0
+  within 60 "the server of the first is back" same 1 query 0 'SELECT 1'
+  # shellcheck disable=SC2016 # a text of the script
+  sed -i 's/PASSWORD = \$secret/PASSWORD = '"'wrong'/" "$(pod_of 0)/opt/agent-automatic.sh"
+  keep_running "$(pod_of 0)" agent /opt/dbrender/agent.sh 2> "$WORLD/out" &
+  within 60 "it recovers from the second" same RECOVERING state_of_member 0
+  kill_pod 1
+  kill_pod 0
+  start 0 1
+  within 60 "the first does not lead" says 'never finished joining' "$(log_of 0 agent)"
+  within 90 "the second does, and both are in one group" online 1 2
+  within 20 "with all of the rows" holds 0 50
 }
 case_silent_divergence_without_the_rules() {
   drop_rules
@@ -71,7 +96,7 @@ case_silent_divergence() {
   for how in stop kill; do
     recovering_joiner
     if [[ $how == stop ]]; then stop_pod 0 > "$WORLD/out"; else kill -KILL "$(process_of 0 mysql)"; fi
-    within 90 "$how: the joiner is declared ONLINE, alone, and does not believe it" says 'no other member is ONLINE|never finished joining' "$(log_of 1 agent)"
+    within 90 "$how: the joiner, alone, does not believe that it has the data" says 'no other member is ONLINE|never finished joining|members that have the data are gone' "$(log_of 1 agent)"
     check "$how: it takes no writes" not writable 1
     check "$how: and is not called primary" not is 1 primary
     let_go

@@ -59,12 +59,13 @@ case_certificates() {
     cp "$WORLD/tls/tls.crt" "$WORLD/tls/ca.crt"
   }
   certificate first
-  write_config TLS=on
+  replicas=2 write_config TLS=on
   for each in 'require_secure_transport = "ON"' 'ssl_ca = "/etc/dbrender/tls/ca.crt"' 'ssl_cert = "/etc/dbrender/tls/tls.crt"' 'ssl_key = "/etc/dbrender/tls/tls.key"'; do
     sed -i "/^!include/ i $each" "$WORLD/config/my.cnf"
   done
-  start 0
+  start 0 1
   within 90 "with a certificate it leads" is 0 primary
+  within 90 "and another joins it" online 0 2
   within 20 "clients speak with TLS" same 1 login 0 app "$awkward_password"
   ssl_mode=DISABLED check "and not without" says 'require_secure_transport|insecure transport' <(ssl_mode=DISABLED login 0 app "$awkward_password")
   serial=$(query 0 "SELECT VARIABLE_VALUE FROM performance_schema.global_status WHERE VARIABLE_NAME = 'Ssl_server_not_after'")
@@ -73,5 +74,8 @@ case_certificates() {
   deliver
   within 20 "a new certificate is read without a restart" says 'certificate was read again' "$(log_of 0 agent)"
   check "and shown" test "$(query 0 "SELECT VARIABLE_VALUE FROM performance_schema.global_status WHERE VARIABLE_NAME = 'Ssl_server_not_after'")" != "$serial"
+  check "the group is whole" online 0 2
+  kill -KILL "$(process_of 1 mysql)"
+  within 120 "and a member comes back to it" eventually 60 online 1 2
   rm -rf "$WORLD/tls"
 }

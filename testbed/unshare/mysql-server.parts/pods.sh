@@ -65,13 +65,3 @@ signal_all() {
     kill "-$1" "$process" $(pgrep -P "$process") 2> /dev/null || :
   done
 }
-
-# eventually SECONDS COMMAND…: as everywhere, with $PATIENCE times the seconds: three servers want two cores for themselves
-eventually() {
-  local deadline=$((SECONDS + $1 * ${PATIENCE:-1}))
-  shift
-  until "$@" > "$WORLD/eventually.out" 2>&1; do
-    ((SECONDS < deadline)) || { cat "$WORLD/eventually.out"; return 1; }
-    sleep 0.2
-  done
-}

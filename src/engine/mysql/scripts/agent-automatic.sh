@@ -8,11 +8,14 @@
 marker=$volume/group
 joining=$volume/joining
 
+# Says to the others that the file `joining` is here: a setting that nobody else uses, a statement that does nothing.
+unfinished_mark='DO 1'
+
 # Transactions that this member has or has received.
 gtids_sql="REPLACE(CONCAT_WS(',', NULLIF(@@GLOBAL.gtid_executed, ''), NULLIF((SELECT received_transaction_set
   FROM performance_schema.replication_connection_status WHERE channel_name = 'group_replication_applier'), '')), '\n', '')"
 # What a member says of itself: state, role, majority (1 or 0), group, transactions, ordinals of its view, offline_mode, super_read_only,
-# others that are ONLINE. One line, fields between bars, none of them NULL.
+# others that are ONLINE, whether it never finished joining (1 or 0). One line, fields between bars, none of them NULL.
 state_sql="SELECT CONCAT_WS('|',
   IFNULL((SELECT member_state FROM performance_schema.replication_group_members WHERE member_id = @@server_uuid), 'OFFLINE'),
   IFNULL((SELECT member_role FROM performance_schema.replication_group_members WHERE member_id = @@server_uuid), ''),
@@ -21,7 +24,8 @@ state_sql="SELECT CONCAT_WS('|',
   IFNULL((SELECT GROUP_CONCAT(REGEXP_SUBSTR(SUBSTRING_INDEX(member_host, '.', 1), '[0-9]+\$') ORDER BY member_host SEPARATOR ' ')
     FROM performance_schema.replication_group_members WHERE member_host <> ''), ''),
   @@offline_mode, @@super_read_only,
-  (SELECT COUNT(*) FROM performance_schema.replication_group_members WHERE member_state = 'ONLINE' AND member_id <> @@server_uuid))"
+  (SELECT COUNT(*) FROM performance_schema.replication_group_members WHERE member_state = 'ONLINE' AND member_id <> @@server_uuid),
+  @@GLOBAL.init_replica = '$unfinished_mark')"
 
 # look ORDINAL: its state line, or `absent` (no such pod), or `silent`.
 look() {
@@ -45,7 +49,16 @@ mark() {
 }
 marked() { sed -n "s/^$1=//p" "$marker" 2>/dev/null; }
 
-# start_group found|join GROUP SEEDS
+# publish_joining PUBLISHED: tells the others whether this member never finished joining; PUBLISHED is what they read now.
+publish_joining() {
+  if [ -e "$joining" ]; then
+    [ "$1" = 1 ] || here <<< "SET GLOBAL init_replica = '$unfinished_mark'"
+  else
+    [ "$1" = 0 ] || here <<< "SET GLOBAL init_replica = ''"
+  fi
+}
+
+# start_group found|join GROUP SEEDS GTIDS: GTIDS is what a joiner has to have before it counts as one that has the data.
 start_group() {
   local bootstrap=OFF before='' secret failed=''
   secret=$(secret_of replication-password) || { report "$complaint"; return 1; }
@@ -54,7 +67,7 @@ start_group() {
     # A new primary stays read-only until its agent has looked at it. The group hands this on to those who join.
     before="SET GLOBAL super_read_only = OFF; DO group_replication_disable_member_action('mysql_disable_super_read_only_if_primary', 'AFTER_PRIMARY_ELECTION'); SET GLOBAL super_read_only = ON;"
   else
-    put "$joining" "$2"
+    put "$joining" "$4" || { report "Not joining: $joining cannot be written; the volume has $(df -h --output=avail "$volume" | tail -n 1 | tr -d ' ') free."; return 1; }
   fi
   here_timeout=150 here << SQL || failed=$(what_it_said)
 $before
@@ -76,7 +89,7 @@ settled=0 turns_waited=0 errant=0 stuck=0
 # decide GTIDS: this member is in no group. Join one, found one, or wait and say for what.
 decide() {
   local mine=$1 o answer state role majority group gtids view members replicas
-  local seeds='' donor='' busy='' silent='' missing='' with_data='' ahead='' lower='' before='' unborn=''
+  local seeds='' donor='' busy='' silent='' missing='' with_data='' ahead='' lower='' before='' unborn='' unfinished=''
   look_at_all
   members=$(marked members)
   replicas=$(fact replicas)
@@ -85,12 +98,12 @@ decide() {
     case $answer in
       absent)
         case " $members " in *" $o "*) missing+=" $(member_name "$o")" ;; esac
-        [ "$o" -ge "${replicas:-1}" ] || unborn+=" $(member_name "$o")"
+        [ "$o" -ge "${replicas:-$MEMBERS_MAX}" ] || unborn+=" $(member_name "$o")"
         continue
         ;;
       silent | '') silent+=" $(member_name "$o")"; continue ;;
     esac
-    IFS='|' read -r state role majority group gtids view _ <<< "$answer"
+    IFS='|' read -r state role majority group gtids view _ _ _ unfinished <<< "$answer"
     case $state in
       ONLINE | RECOVERING)
         # To join a group that still counts this member's former self only hangs.
@@ -106,7 +119,11 @@ decide() {
         [ "$o" -gt "$me" ] || before+=" $(member_name "$o")"
         [ -z "$gtids" ] || with_data+=" $(member_name "$o")"
         if ! subset "$gtids" "$mine"; then ahead+=" $(member_name "$o")"
-        elif [ "$o" -lt "$me" ] && subset "$mine" "$gtids"; then lower+=" $(member_name "$o")"; fi
+        elif [ "$o" -lt "$me" ] && [ "$unfinished" != 1 ]; then
+          # a server that does not answer now leaves the lead to the other
+          subset "$mine" "$gtids"
+          [ $? = 1 ] || lower+=" $(member_name "$o")"
+        fi
         ;;
     esac
   done
@@ -130,7 +147,7 @@ decide() {
     fi
     turns_waited=0
     report "Joining group $group through $(member_name "$o")."
-    start_group join "$group" "${seeds#,}"
+    start_group join "$group" "${seeds#,}" "$gtids"
     return
   fi
   errant=0
@@ -147,8 +164,8 @@ decide() {
   else
     # A full outage. The member that has all that anybody has leads, and only when everybody of the last view was heard.
     if [ -e "$joining" ]; then settled=0; report "Waiting: this member never finished joining, so its data may be incomplete; another one has to lead."; return; fi
-    [ -e "$marker" ] || missing+=$unborn   # it was in no view yet, so it does not know who else was
-    if [ -n "$missing$silent" ]; then settled=0; report "Waiting: nobody is in a group, and somebody may have more than this member. Missing:${missing:- nobody}; not answering:${silent:- nobody}."; return; fi
+    [ -n "$members" ] || missing+=$unborn   # it was in no view yet, so it does not know who else was
+    if [ -n "$missing$silent" ]; then settled=0; report "Waiting: nobody is in a group, and somebody may have more than this member. Missing:${missing:- nobody}; not answering:${silent:- nobody}. If the data of one is lost for good, delete its claim and its pod: it comes back empty, and is not waited for any more."; return; fi
     if [ -n "$ahead" ]; then settled=0; report "Waiting: nobody is in a group, and these have transactions that this member lacks:$ahead."; return; fi
     if [ -n "$lower" ]; then settled=0; report "Waiting: nobody is in a group, and a lower ordinal has the same transactions:$lower."; return; fi
     settled=$((settled + 1))
@@ -161,37 +178,38 @@ decide() {
   start_group found "$group" ''
 }
 
-# blocked GTIDS VIEW: ONLINE without a majority. Writes have stopped. Nothing is forced: only when every other member of the view says that it
-# is in no group, and has no more than this one, does this one leave too, and the rule for a full outage decides.
+# blocked VIEW: ONLINE without a majority. Writes have stopped. Nothing is forced: only when every other member of the view says that it
+# is in no group does this one leave too, and then the rule for a full outage decides, by what each has.
 blocked() {
-  local o state gtids why=''
+  local o state why=''
   look_at_all
-  for o in $2; do
+  for o in $1; do
     [ "$o" != "$me" ] || continue
-    IFS='|' read -r state _ _ _ gtids _ < "$work/look.$o"
+    IFS='|' read -r state _ < "$work/look.$o"
     case $state in
-      OFFLINE | ERROR) subset "$gtids" "$1" || why+=" $(member_name "$o") has more transactions." ;;
+      OFFLINE | ERROR) ;;
       *) why+=" $(member_name "$o") is ${state:-silent}." ;;
     esac
   done
   if [ -n "$why" ]; then
-    report "NO MAJORITY: writes have stopped until most of the members $2 are back.$why"
+    report "NO MAJORITY: writes have stopped until most of the members $1 are back.$why"
     return
   fi
-  report "No majority, and all others of $2 are in no group any more: leaving, to form it anew with what this member has."
+  report "No majority, and all others of $1 are in no group any more: leaving too, to form it anew by what each has."
   here_timeout=60 here <<< 'STOP GROUP_REPLICATION'
 }
 
 turn() {
-  local line state role majority group gtids view offline read_only online
+  local line state role majority group gtids view offline read_only online unfinished
   line=$(here <<< "$state_sql") || { tell_role none; report "The server does not answer: $(what_it_said)"; return; }
   follow_settings
-  IFS='|' read -r state role majority group gtids view offline read_only online <<< "$line"
+  IFS='|' read -r state role majority group gtids view offline read_only online unfinished <<< "$line"
   [ "$state $majority" = 'ONLINE 1' ] || tell_role none
-  [ "$state $majority" != 'RECOVERING 0' ] && stuck=0
+  [ "$state" = RECOVERING ] || stuck=0
+  publish_joining "$unfinished"
   case $state in
     ONLINE)
-      if [ "$majority" != 1 ]; then blocked "$gtids" "$view"; return; fi
+      if [ "$majority" != 1 ]; then blocked "$view"; return; fi
       if [ -e "$joining" ]; then
         # Its donors may all have left: then it is ONLINE, alone, without their transactions.
         if [ "$online" -lt 1 ]; then
@@ -200,10 +218,20 @@ turn() {
           here_timeout=60 here <<< 'STOP GROUP_REPLICATION'
           return
         fi
+        if ! subset "$(< "$joining")" "$gtids"; then
+          tell_role none
+          report "Joined, but this member still lacks transactions that the group had before: it leaves again."
+          here_timeout=60 here <<< 'STOP GROUP_REPLICATION'
+          return
+        fi
       fi
       # In this order: a member that has data and no marker would not know whom to wait for.
-      mark "$group" "$view"
-      forget "$joining"
+      if mark "$group" "$view"; then forget "$joining"
+      elif [ "$read_only" = 1 ]; then
+        tell_role none
+        report "The view of the group cannot be written to $marker, so this member is not used: the volume has $(df -h --output=avail "$volume" | tail -n 1 | tr -d ' ') free."
+        return
+      fi
       [ "$offline" = 0 ] || here <<< 'SET GLOBAL offline_mode = OFF'
       if [ "$role" = PRIMARY ]; then
         if [ "$read_only" = 1 ]; then
@@ -219,10 +247,10 @@ turn() {
       fi
       ;;
     RECOVERING)
-      if [ "$majority" = 1 ]; then report "Recovering in group $group."; return; fi
+      if [ "$majority" = 1 ] && [ "$online" -ge 1 ]; then stuck=0; report "Recovering in group $group."; return; fi
       # Its only full member is gone: this group can never go on, and stands in the way of those that have the data.
       stuck=$((stuck + 1))
-      report "Recovering, but the majority is gone."
+      report "Recovering, but the members that have the data are gone."
       [ "$stuck" -lt 20 ] || { stuck=0; here_timeout=60 here <<< 'STOP GROUP_REPLICATION'; }
       ;;
     ERROR)

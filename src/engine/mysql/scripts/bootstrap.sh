@@ -21,9 +21,15 @@ end_on_signal
 umask 077
 
 if has_data; then
+  # a first start may have been cut short before it wrote this down
+  [ -e "$volume/initialised" ] || put "$volume/initialised" "$(date -u +%Y-%m-%dT%H:%M:%SZ)" || true
   say "Data is in $data."
   exit 0
 fi
+for each in group joining last-primary cloning; do
+  [ ! -e "$volume/$each" ] ||
+    refuse "The volume belongs to a member ($volume/$each is there), but $data is gone: an empty one is not made in its place. If the data is not wanted, or other members have it, delete the claim data-$POD_NAME and this pod."
+done
 partial=$volume/data.partial
 if [ -e "$partial" ]; then
   [ -e "$partial/made-by-dbrender" ] ||

@@ -48,7 +48,13 @@ text() {
   printf "'%s'" "${s//\'/\\\'}"
 }
 
-# subset GTIDS GTIDS: the second set has all of the first.
-subset() { [ "$(here <<< "SELECT GTID_SUBSET('$1', '$2')")" = 1 ]; }
+# subset GTIDS GTIDS: 0 the second set has all of the first, 1 it has not, 2 the server does not answer.
+subset() {
+  case $(here <<< "SELECT GTID_SUBSET('$1', '$2')") in
+    1) return 0 ;;
+    0) return 1 ;;
+    *) return 2 ;;
+  esac
+}
 # less GTIDS GTIDS: what the first has and the second has not; `unknown` when the server does not answer, which is not nothing.
 less() { here <<< "SELECT REPLACE(GTID_SUBTRACT('$1', '$2'), '\n', '')" || echo unknown; }

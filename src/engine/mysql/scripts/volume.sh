@@ -6,7 +6,7 @@
 #   /var/lib/mysql/data.partial    one in the making: made-by-dbrender (marker), data
 #   /var/lib/mysql/initialised     this volume has held data: the server_uuid it was made with
 #   /var/lib/mysql/group           Automatic: the last group and its members, as of the last look with a majority
-#   /var/lib/mysql/joining         Automatic: this member has begun to join and was not yet ONLINE beside another one
+#   /var/lib/mysql/joining         Automatic: this member has begun to join and was not yet ONLINE beside another one; what it has to have then
 #   /var/lib/mysql/last-primary    Manual: ordinal of the member that was last seen as primary
 #   /var/lib/mysql/cloning         Manual: this member's data is being replaced by a copy
 
@@ -18,12 +18,11 @@ export LC_ALL=C.UTF-8
 
 has_data() { [ -s "$data/mysql.ibd" ] && [ -s "$data/ibdata1" ]; }
 
-# put FILE TEXT: a small file of ours on the volume, whole or not at all.
+# put FILE TEXT: a small file of ours on the volume, whole or not at all. Fails when the volume takes no more.
 put() {
-  printf '%s\n' "$2" > "$1.new"
-  sync "$1.new"
-  mv "$1.new" "$1"
-  sync "$(dirname "$1")"
+  { printf '%s\n' "$2" > "$1.new" && sync "$1.new" && mv "$1.new" "$1" && sync "$(dirname "$1")"; } 2>/dev/null && return 0
+  rm -f "$1.new"
+  return 1
 }
 
 # forget FILE: gone, also after a loss of power.
