@@ -23,7 +23,8 @@ case_full_outage_in_every_order() {
     start "$1"
     within 60 "$order: the first to go waits for the others" says 'somebody may have more than this member|have transactions that this member lacks|not answering' "$(says_now "$1")"
     start "$2"
-    sleep 4
+    within 60 "$order: the second is there" same OFFLINE state_of_member "$2"
+    sleep 6
     check "$order: two of three do not begin without the third" same OFFLINE state_of_member "$2"
     start "$3"
     within 120 "$order: all are in one group again" online "$1" 3
