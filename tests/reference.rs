@@ -305,10 +305,10 @@ fn status() -> String {
 }
 
 fn metrics() -> String {
-    let mut text = "# Metrics\n\nOf `dbrender controller`, at `/metrics` on port 8080, in Prometheus' text format. `/healthz` and `/readyz` are on port 8081.\n\n| metric | type | labels | meaning |\n|---|---|---|---|\n".to_owned();
+    let mut text = "# Metrics\n\nOf `dbrender controller`, at `/metrics` on port 8080, in Prometheus' text format. `/healthz` and `/readyz` are on port 8081.\n".to_owned();
     for metric in METRICS {
-        let labels: Vec<String> = metric.labels.iter().map(|label| format!("`{label}`")).collect();
-        let _ = writeln!(text, "| `{}` | {} | {} | {} |", metric.name, metric.kind, labels.join(", "), metric.text);
+        let labels: Vec<String> = metric.labels.iter().map(|label| format!(", label `{label}`")).collect();
+        let _ = write!(text, "\n## `{}`\n\n*{}*{}\n\n{}\n", metric.name, metric.kind, labels.concat(), metric.text);
     }
     text
 }

@@ -126,7 +126,10 @@ impl Change<'_> {
         let before = engine.standby_settings(self.old);
         for ((name, was), (_, is)) in before.into_iter().zip(engine.standby_settings(self.new)) {
             let (verb, hint) = if is < was {
-                ("lowered", "put it back; the documentation has the recipe, with the standbys stopped")
+                (
+                    "lowered",
+                    "put it back; the page of the engine in docs/ has the recipe, which copies the standbys anew",
+                )
             } else if is > was && !last {
                 ("raised while the primary is not member 0", "set primary: 0 first, then raise it")
             } else {

@@ -355,7 +355,7 @@ codes! {
     "DBR407" StandbySettingChanged Error {
         "a setting that standbys must not have lower cannot be changed like this in Manual",
         "A standby with a lower value than its primary stops. Lowering it, or raising it while the primary is not ordinal 0, would meet exactly that in the StatefulSet's order.",
-        "set primary: 0 before raising; lower it by the recipe in the documentation"
+        "set primary: 0 before raising; lower it by the recipe in docs/, on the page of the engine, which copies the standbys anew"
     }
     "DBR408" ProfileChanged Warning {
         "changing failover is a migration",

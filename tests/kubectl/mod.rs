@@ -222,6 +222,12 @@ impl Cluster {
         happened::disown(set, &fields);
         let by = Writer { subresource: Some("scale".to_owned()), ..Writer::of("kubectl", "Update", HAPPENED) };
         happened::own(set, &by, fields);
+        // A real server notes no time for the subresource.
+        for entry in set["metadata"]["managedFields"].as_array_mut().into_iter().flatten() {
+            if entry["subresource"] == "scale" {
+                entry.as_object_mut().map(|entry| entry.shift_remove("time"));
+            }
+        }
         Ok(format!("{}.apps/{name} scaled\n", kind.to_lowercase()))
     }
 

@@ -112,3 +112,33 @@ case_certificate() {
   within 20 'the agent logs in to see that passwords are right' says 'Primary; synchronous' "$(log_of 0 agent)"
 }
 says_second() { says 'CN = ?second' <(shown_certificate); }
+
+# The way to lower what a standby must not have lower than its primary: alone, and with standbys that are copied anew.
+case_lowered_without_standbys() {
+  check 'three members' three
+  insert 0 1 100
+  within 10 'rows everywhere' holds 2 100
+  stop_pod 2 > /dev/null
+  stop_pod 1 > /dev/null
+  set_replicas 1
+  write_settings "max_connections = '40'"
+  deliver
+  stop_pod 0 > /dev/null
+  start 0
+  within 60 'alone, the primary starts with the lowered setting' same 40 query 0 'SHOW max_connections'
+  insert 0 101 200
+  set_replicas 2
+  deliver
+  start 1
+  within 60 'a standby of before does not start on its volume' says 'insufficient parameter settings' "$(log_of 1 postgresql)"
+  kill_pod 1
+  remove_volume 1
+  remove_volume 2
+  set_replicas 3
+  deliver
+  start 1 2
+  within 90 'without its volume it is copied' streams 1 0
+  within 90 'the other too' streams 2 0
+  within 20 'with all rows' holds 2 200
+  within 20 'and the lowered setting' same 40 query 1 'SHOW max_connections'
+}
