@@ -181,7 +181,7 @@ fn a_release_comes_changes_goes_back_and_goes_and_every_database_stays() {
         bed.run_what_the_deployment_runs().await;
         assert_eq!(bed.everything().await, before, "observe writes nothing but the status");
 
-        let webhook = ["upgrade", "{}", "dbrender", "--set", "crds.install=true,webhook.enabled=true,webhook.certificate.mode=helm"];
+        let webhook = ["upgrade", "{}", "dbrender", "--set", "crds.install=true,rollouts.max=2,webhook.enabled=true,webhook.certificate.mode=helm"];
         bed.helm(&webhook);
         let certificate = bed.certificate().await;
         assert_eq!(bed.webhook().await["clientConfig"]["caBundle"], certificate["ca.crt"]);
