@@ -21,7 +21,7 @@ case_full_outage_in_every_order() {
     rows=$((rows + 10))
     kill_pod "$3"
     start "$1"
-    within 60 "$order: the first to go waits for the others" says 'somebody may have more than this member|have transactions that this member lacks|not answering' "$(says_now "$1")"
+    within 60 "$order: the first to go waits for the others" says 'somebody may have more than this member|have transactions that this member lacks|not answering|never finished joining' "$(says_now "$1")"
     start "$2"
     within 60 "$order: the second is there" same OFFLINE state_of_member "$2"
     sleep 6
