@@ -12,7 +12,7 @@ use crate::runtime;
 const UNSEEN: [(&str, &str, &str); 2] = [
     // A server with the admission plugin OwnerReferencesPermissionEnforcement asks for it; the test bed has none.
     ("app.example.com", "databases/finalizers", "update"),
-    // The Roles of an engine hold it that no real server has proven yet: it is not rendered.
+    // The Role of MySQL holds it, and the Databases here are of PostgreSQL.
     ("", "pods", "get"),
 ];
 
@@ -120,13 +120,22 @@ fn every_right_is_used_and_none_is_missing() {
             bed.start(&["--platform", &platform]).await;
             bed.until("it is ready", async |bed| condition(&bed.database("order-db").await, "Ready") == "True").await;
 
-            // Twice the same thing: the event is counted up.
+            // What was added is taken away again.
             let service = bed.of("v1", "Service", "order-db");
             for port in [1, 2] {
                 bed.patch(&service, "kubectl", json!({"spec": {"ports": [{"name": "x", "port": port}]}})).await;
                 bed.until("it is put right", async |bed| {
                     let ports = bed.server.get(&service).await.body["spec"]["ports"].clone();
                     ports.as_array().map(Vec::len) == Some(1) && ports[0]["port"] == 5432
+                })
+                .await;
+            }
+            // What was declared is taken from us twice, and both times by force again.
+            for role in ["one", "two"] {
+                let selector = json!({"spec": {"selector": {"app.example.com/role": role}}});
+                bed.patch(&service, "kubectl", selector).await;
+                bed.until("it is selected as declared", async |bed| {
+                    bed.server.get(&service).await.body["spec"]["selector"]["app.example.com/role"] == "primary"
                 })
                 .await;
             }
