@@ -63,8 +63,8 @@ const SPEC_RULES: [(&str, &str, &str, Option<&str>); 15] = [
     ),
     (
         "parameters",
-        "self.all(name, name.matches('^[A-Za-z_][A-Za-z0-9_.]*$'))",
-        "parameter names have letters, digits, underscores and dots",
+        "self.all(name, name.matches('^[A-Za-z_][A-Za-z0-9_.-]*$'))",
+        "parameter names have letters, digits, dashes, underscores and dots",
         None,
     ),
 ];
