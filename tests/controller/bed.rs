@@ -387,10 +387,14 @@ impl Bed {
         line.unwrap_or_else(|| panic!("no {name} in {text}"))
     }
 
-    /// Ends a Job as its pods would: there is no kubelet that could run them.
+    /// Ends a Job as its pods would: there is no kubelet that could run them. The nodes that are only said to run pods let
+    /// them end well after a moment, so this has to come before.
     pub(crate) async fn finish(&self, job: &Value, how: &str) {
-        self.until("the Job has begun", async |bed| bed.server.get(job).await.body["status"]["startTime"].is_string())
-            .await;
+        let deadline = Instant::now() + PATIENCE;
+        while !self.server.get(job).await.body["status"]["startTime"].is_string() {
+            assert!(Instant::now() < deadline, "{} has not begun\n{}", job["metadata"]["name"], self.told().await);
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
         let before = if how == "Complete" { "SuccessCriteriaMet" } else { "FailureTarget" };
         let now = self.server.get(job).await.body["status"]["startTime"].clone();
         let one = |of: &str| json!({"type": of, "status": "True", "lastTransitionTime": now, "lastProbeTime": now});
@@ -403,11 +407,12 @@ impl Bed {
             status["failed"] = json!(1);
         }
         let path = format!("{}/status", servers::path_of(job));
-        self.server
-            .send("PATCH", &path, "application/merge-patch+json", &json!({"status": status}))
-            .await
-            .ok()
-            .unwrap();
+        let answer = self.server.send("PATCH", &path, "application/merge-patch+json", &json!({"status": status})).await;
+        if let Err(why) = answer.ok() {
+            let stored = self.server.get(job).await.body;
+            let conditions = stored["status"]["conditions"].as_array().cloned().unwrap_or_default();
+            assert!(conditions.iter().any(|c| c["type"] == how && c["status"] == "True"), "not {how}: {why}");
+        }
     }
 
     /// The end of the test.
