@@ -387,14 +387,44 @@ impl Bed {
         line.unwrap_or_else(|| panic!("no {name} in {text}"))
     }
 
-    /// Ends a Job as its pods would: there is no kubelet that could run them. The nodes that are only said to run pods let
-    /// them end well after a moment, so this has to come before.
-    pub(crate) async fn finish(&self, job: &Value, how: &str) {
-        let deadline = Instant::now() + PATIENCE;
-        while !self.server.get(job).await.body["status"]["startTime"].is_string() {
-            assert!(Instant::now() < deadline, "{} has not begun\n{}", job["metadata"]["name"], self.told().await);
-            tokio::time::sleep(Duration::from_millis(20)).await;
+    /// From here on no pod of a backup is taken, so that its Job ends when the test says so: nodes that are only said to
+    /// run pods would let it end well after a moment. Returns what does it, to be deleted.
+    pub(crate) async fn without_pods_of_backups(&self) -> [Value; 2] {
+        let name = format!("no-backups-{}", self.namespace);
+        let policy = json!({
+            "apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingAdmissionPolicy",
+            "metadata": {"name": name},
+            "spec": {
+                "matchConstraints": {"resourceRules": [
+                    {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pods"]}]},
+                "validations": [{"expression": "!has(object.metadata.labels) || \
+                    !('app.kubernetes.io/component' in object.metadata.labels) || \
+                    object.metadata.labels['app.kubernetes.io/component'] != 'backup'"}],
+            },
+        });
+        let binding = json!({
+            "apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingAdmissionPolicyBinding",
+            "metadata": {"name": name},
+            "spec": {"policyName": name, "validationActions": ["Deny"], "matchResources": {
+                "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": self.namespace}}}},
+        });
+        for object in [&policy, &binding] {
+            self.server.apply(object).await.ok().unwrap();
         }
+        let pod = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "backup", "namespace": self.namespace,
+            "labels": {"app.kubernetes.io/component": "backup"}},
+            "spec": {"containers": [{"name": "x", "image": "x"}]}});
+        self.until("no pod of a backup is taken", async |bed| {
+            bed.server.try_create(&pod).await.message().contains("no-backups-")
+        })
+        .await;
+        [policy, binding]
+    }
+
+    /// Ends a Job as its pods would: there is no kubelet that could run them.
+    pub(crate) async fn finish(&self, job: &Value, how: &str) {
+        self.until("the Job has begun", async |bed| bed.server.get(job).await.body["status"]["startTime"].is_string())
+            .await;
         let before = if how == "Complete" { "SuccessCriteriaMet" } else { "FailureTarget" };
         let now = self.server.get(job).await.body["status"]["startTime"].clone();
         let one = |of: &str| json!({"type": of, "status": "True", "lastTransitionTime": now, "lastProbeTime": now});

@@ -288,6 +288,7 @@ fn a_database_with_its_data_goes_after_a_last_backup_only() {
     runtime().block_on(async {
         for mut bed in Bed::all("delete").await {
             let spec = json!({"deletionPolicy": "Delete"});
+            let refusals = bed.without_pods_of_backups().await;
             bed.apply(&database("order-db", &spec)).await;
             bed.start(&[]).await;
             bed.until("it is ready", async |bed| condition(&bed.database("order-db").await, "Ready") == "True").await;
@@ -318,6 +319,9 @@ fn a_database_with_its_data_goes_after_a_last_backup_only() {
             }
             let backups = bed.of("v1", "PersistentVolumeClaim", "order-db-backup");
             assert_eq!(bed.server.get(&backups).await.code, 200, "the last backup is on it");
+            for object in &refusals {
+                bed.delete(object).await;
+            }
             bed.end().await;
         }
     });
@@ -399,20 +403,24 @@ fn one_leads_and_another_takes_over_when_it_is_killed_or_frozen() {
     });
 }
 
+/// Starts a controller that makes passwords, with a Database that has them. Returns its platform file.
+async fn filled(bed: &mut Bed) -> String {
+    let platform = bed.file(
+        "platform.yaml",
+        "apiVersion: dbrender.app.example.com/v1alpha1\nkind: Platform\ncredentials: {generator: controller}\n",
+    );
+    bed.apply(&database("order-db", &json!({}))).await;
+    bed.start(&["--platform", &platform]).await;
+    bed.until("they are filled", async |bed| condition(&bed.database("order-db").await, "CredentialsReady") == "True")
+        .await;
+    platform
+}
+
 #[test]
 fn passwords_are_filled_by_the_controller_where_that_is_its_task() {
     runtime().block_on(async {
         for mut bed in Bed::newest("fill").await {
-            let platform = bed.file(
-                "platform.yaml",
-                "apiVersion: dbrender.app.example.com/v1alpha1\nkind: Platform\ncredentials: {generator: controller}\n",
-            );
-            bed.apply(&database("order-db", &json!({}))).await;
-            bed.start(&["--platform", &platform]).await;
-            bed.until("they are filled", async |bed| {
-                condition(&bed.database("order-db").await, "CredentialsReady") == "True"
-            })
-            .await;
+            let platform = filled(&mut bed).await;
             let secret = bed.server.get(&bed.of("v1", "Secret", "order-db-app")).await.body;
             assert!(secret["data"]["password"].as_str().is_some_and(|text| !text.is_empty()));
             let filled: Value = secret["data"]["password"].clone();
@@ -434,16 +442,7 @@ fn passwords_are_filled_by_the_controller_where_that_is_its_task() {
 fn passwords_are_made_anew_when_an_annotation_asks_for_it_and_once() {
     runtime().block_on(async {
         for mut bed in Bed::newest("rotate").await {
-            let platform = bed.file(
-                "platform.yaml",
-                "apiVersion: dbrender.app.example.com/v1alpha1\nkind: Platform\ncredentials: {generator: controller}\n",
-            );
-            bed.apply(&database("order-db", &json!({}))).await;
-            bed.start(&["--platform", &platform]).await;
-            bed.until("they are filled", async |bed| {
-                condition(&bed.database("order-db").await, "CredentialsReady") == "True"
-            })
-            .await;
+            let platform = filled(&mut bed).await;
             let secrets = [bed.of("v1", "Secret", "order-db-app"), bed.of("v1", "Secret", "order-db-admin")];
             let data = async |bed: &Bed| {
                 [
