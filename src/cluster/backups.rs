@@ -11,7 +11,7 @@ use kube::{Client, Error};
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 
-use crate::render::{COMPONENT_LABEL, DATABASE_LABEL};
+use crate::render::{COMPONENT_LABEL, DATABASE_LABEL, backup_job};
 
 /// Field manager of the Jobs that are made.
 const FIELD_MANAGER: &str = "dbrender";
@@ -161,31 +161,17 @@ pub async fn await_backup(client: &Client, subject: &Subject, job: &str, wait: D
 
 /// The Job that the CronJob would make, owned by it, so that it goes when that goes and is nobody's orphan.
 fn job_of(cron_job: &Value, subject: &Subject) -> Value {
-    let template = &cron_job["spec"]["jobTemplate"];
-    let mut labels = template["metadata"]["labels"].clone();
-    if !labels.is_object() {
-        labels = json!({});
-    }
-    labels[DATABASE_LABEL] = json!(subject.name);
-    labels[COMPONENT_LABEL] = json!("backup");
-    json!({
+    let mut job = backup_job(cron_job, &subject.namespace, &subject.name);
+    job["metadata"]["generateName"] = json!(format!("{}-backup-", subject.name));
+    job["metadata"]["annotations"] = json!({MANUAL.0: MANUAL.1});
+    job["metadata"]["ownerReferences"] = json!([{
         "apiVersion": "batch/v1",
-        "kind": "Job",
-        "metadata": {
-            "generateName": format!("{}-backup-", subject.name),
-            "namespace": subject.namespace,
-            "labels": labels,
-            "annotations": {MANUAL.0: MANUAL.1},
-            "ownerReferences": [{
-                "apiVersion": "batch/v1",
-                "kind": "CronJob",
-                "name": cron_job["metadata"]["name"],
-                "uid": cron_job["metadata"]["uid"],
-                "controller": true,
-            }],
-        },
-        "spec": template["spec"],
-    })
+        "kind": "CronJob",
+        "name": cron_job["metadata"]["name"],
+        "uid": cron_job["metadata"]["uid"],
+        "controller": true,
+    }]);
+    job
 }
 
 /// What a Job and its pods say.

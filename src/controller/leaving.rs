@@ -15,7 +15,7 @@ use super::progress::count;
 use super::reconcile::{Failure, facts, set_finalizers};
 use super::status::{Facts, Standing, completed_at, failed_at};
 use crate::api::{API_VERSION, DeletionPolicy, KIND, SKIP_FINAL_BACKUP};
-use crate::render::{DATABASE_LABEL, MANAGED_BY_LABEL};
+use crate::render::backup_job;
 
 /// Takes the next step. `None`: the Database is let go.
 pub(super) async fn proceed(
@@ -151,19 +151,12 @@ async fn own(shared: &Inner, intent: &Intent, kind: &str, name: &str) -> Result<
 /// Makes a Job from the template of the CronJob that stands in the cluster.
 async fn start_backup(shared: &Inner, intent: &Intent, known: &BTreeMap<ObjectKey, Known>) -> Result<(), Failure> {
     let cron_job = known.get(&("CronJob", format!("{}-backup", intent.name))).and_then(|known| known.object.as_ref());
-    let template = cron_job.map(|job| job.value["spec"]["jobTemplate"].clone()).unwrap_or_default();
-    let mut labels = template["metadata"]["labels"].clone();
-    if let Some(labels) = labels.as_object_mut() {
-        labels.insert(DATABASE_LABEL.to_owned(), Value::from(intent.name.clone()));
-        labels.insert(MANAGED_BY_LABEL.to_owned(), Value::from("dbrender"));
-    }
-    let mut spec = template["spec"].clone();
-    if let Some(spec) = spec.as_object_mut() {
+    let mut job = backup_job(cron_job.map_or(&Value::Null, |object| &object.value), &intent.namespace, &intent.name);
+    job["metadata"]["name"] = final_backup(intent).into();
+    if let Some(spec) = job["spec"].as_object_mut() {
         // It is the proof that the deletion may go on, so it has to stay until then.
         spec.shift_remove("ttlSecondsAfterFinished");
     }
-    let job = json!({"apiVersion": "batch/v1", "kind": "Job",
-        "metadata": {"name": final_backup(intent), "namespace": intent.namespace, "labels": labels}, "spec": spec});
     let Some(kind) = kind_of("Job") else { return Ok(()) };
     let body = serde_json::to_vec(&job).map_err(kube::Error::SerdeError)?;
     let params = PostParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PostParams::default() };

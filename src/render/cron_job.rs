@@ -3,9 +3,11 @@
 use k8s_openapi::api::batch::v1::{CronJob, CronJobSpec, JobTemplateSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
+use serde_json::{Map, Value, json};
+
 use super::Input;
 use super::job::build_task;
-use super::metadata::{Component, metadata, named, pod_labels};
+use super::metadata::{COMPONENT_LABEL, Component, DATABASE_LABEL, MANAGED_BY_LABEL, metadata, named, pod_labels};
 
 /// Seconds that a start may be late. Without it a CronJob that misses a hundred starts stops for good.
 const STARTING_DEADLINE: i64 = 3600;
@@ -41,4 +43,20 @@ pub(super) fn build_cron_jobs(input: &Input<'_>) -> Vec<CronJob> {
         }),
         status: None,
     }]
+}
+
+/// The Job that the CronJob of backups would make, from its template as it stands in a cluster. It has no name yet.
+///
+/// The labels by which it is found again are there, also where somebody has taken them from the template.
+#[must_use]
+pub fn backup_job(cron_job: &Value, namespace: &str, database: &str) -> Value {
+    let template = &cron_job["spec"]["jobTemplate"];
+    let mut labels: Map<String, Value> = template["metadata"]["labels"].as_object().cloned().unwrap_or_default();
+    for (label, value) in
+        [(DATABASE_LABEL, database), (COMPONENT_LABEL, Component::Backup.as_str()), (MANAGED_BY_LABEL, "dbrender")]
+    {
+        labels.insert(label.to_owned(), value.into());
+    }
+    json!({"apiVersion": "batch/v1", "kind": "Job", "metadata": {"namespace": namespace, "labels": labels},
+        "spec": template["spec"]})
 }

@@ -21,6 +21,7 @@ mod service;
 mod stateful_set;
 
 pub use credentials::{admin_secret_name, app_secret_name};
+pub use cron_job::backup_job;
 pub use manifest_set::{ExternalSecret, Files, ManifestSet, Object, PodMonitor, Scripts};
 pub use metadata::{
     COMPONENT_LABEL, DATABASE_LABEL, MANAGED_BY_LABEL, NAME_LABEL, RESTART_HASH_ANNOTATION, ROLE_LABEL, VERSION_LABEL,
