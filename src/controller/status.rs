@@ -1,5 +1,6 @@
 //! The status of a Database: a function of what is wanted, what is there and what stands in the way.
 
+use std::cmp::Ordering;
 use std::time::Duration;
 
 use serde_json::Value;
@@ -76,6 +77,8 @@ struct Members {
     exist: bool,
     wanted: i32,
     ready: i32,
+    /// Of the last revision that the StatefulSet controller has seen.
+    updated: i32,
     /// Whether every member runs what is declared, and the StatefulSet controller has seen it.
     settled: bool,
 }
@@ -86,13 +89,15 @@ impl Members {
         let number = |pointer: &str| set.pointer(pointer).and_then(Value::as_i64).unwrap_or_default();
         let small = |pointer: &str| i32::try_from(number(pointer)).unwrap_or(i32::MAX);
         let wanted = small("/spec/replicas");
+        let updated = small("/status/updatedReplicas");
         Members {
             exist: true,
             wanted,
             ready: small("/status/readyReplicas"),
+            updated,
             settled: number("/status/observedGeneration") >= number("/metadata/generation")
                 && small("/status/replicas") == wanted
-                && small("/status/updatedReplicas") == wanted
+                && updated == wanted
                 && set.pointer("/status/currentRevision") == set.pointer("/status/updateRevision"),
         }
     }
@@ -102,7 +107,19 @@ impl Members {
     }
 
     fn counted(self) -> String {
-        format!("{} of {} members are ready", self.ready, self.wanted)
+        let ready = format!("{} of {} members are ready", self.ready, self.wanted);
+        match (self.settled, self.updated.cmp(&self.wanted)) {
+            (true, _) => ready,
+            (false, Ordering::Less) => {
+                let current = match self.updated {
+                    0 => "none of them runs".to_owned(),
+                    1 => "1 of them runs".to_owned(),
+                    more => format!("{more} of them run"),
+                };
+                format!("{ready}, {current} what is declared")
+            }
+            (false, _) => format!("{ready}, and the StatefulSet controller is not done with the last change"),
+        }
     }
 }
 
@@ -290,6 +307,23 @@ mod tests {
             assert_eq!(status.phase, Some(phase));
             assert_eq!(of(&status, "Reconciling").0 == "True", ready == "False", "{reason}");
             assert_eq!(status.endpoint.as_deref(), Some("order-db.production.svc.cluster.local:5432"));
+        }
+    }
+
+    #[test]
+    fn members_that_are_ready_with_what_was_declared_before_are_told_apart() {
+        let rows = [
+            (set(2, 3, 2), "2 of 3 members are ready"),
+            (set(3, 1, 2), "3 of 3 members are ready, 1 of them runs what is declared"),
+            (set(2, 0, 2), "2 of 3 members are ready, none of them runs what is declared"),
+            (set(3, 3, 1), "3 of 3 members are ready, and the StatefulSet controller is not done with the last change"),
+        ];
+        for (set, wanted) in rows {
+            let status = status(&intent(None), &facts(Some(set)), &Standing::Applied, NOW);
+            for name in ["Ready", "Reconciling"] {
+                let found = status.conditions.iter().find(|c| c.condition_type == name).unwrap();
+                assert_eq!(found.message.as_deref(), Some(wanted));
+            }
         }
     }
 

@@ -403,6 +403,43 @@ fn one_leads_and_another_takes_over_when_it_is_killed_or_frozen() {
     });
 }
 
+/// The times in a Lease are those of another machine: one whose clock is wrong keeps what it renews, and no longer.
+#[test]
+fn a_holder_whose_clock_is_an_hour_off_leads_as_long_as_it_renews() {
+    runtime().block_on(async {
+        for mut bed in Bed::newest("skew").await {
+            let lease = bed.of("coordination.k8s.io/v1", "Lease", "db-operator-leader");
+            let held = |off: i64, turn: usize| {
+                let mut lease = lease.clone();
+                let time = jiff::Timestamp::now() + jiff::SignedDuration::from_secs(off);
+                let time = jiff::Timestamp::from_microsecond(time.as_microsecond()).unwrap();
+                lease["spec"] = json!({"holderIdentity": "elsewhere", "leaseDurationSeconds": 15,
+                    "leaseTransitions": turn, "renewTime": format!("{time:.6}"), "acquireTime": format!("{time:.6}")});
+                lease
+            };
+            bed.server.apply(&held(-3600, 0)).await.ok().unwrap();
+            let since = jiff::Timestamp::now().to_string();
+            let mut waits = bed.another().await;
+            let looks = |bed: &Bed| {
+                let of_leases = |entry: &&Value| entry["objectRef"]["resource"] == "leases" && entry["verb"] == "get";
+                bed.audit(&bed.users[1], &since).iter().filter(of_leases).count()
+            };
+            // A look every two seconds: ten are more than a Lease lasts.
+            for turn in 1..=10 {
+                bed.until("it has looked again", async |bed| looks(bed) >= turn).await;
+                let renewed = held(if turn == 10 { 3600 } else { -3600 }, turn);
+                bed.server.apply(&renewed).await.ok().unwrap();
+                assert_eq!(bed.holder().await, "elsewhere", "{}", bed.told().await);
+            }
+            // Its last renewal is of the next hour, and there is no other.
+            bed.until("it leads now", async |bed| !["", "elsewhere"].contains(&bed.holder().await.as_str())).await;
+            waits.kill().unwrap();
+            waits.wait().unwrap();
+            bed.end().await;
+        }
+    });
+}
+
 /// Starts a controller that makes passwords, with a Database that has them. Returns its platform file.
 async fn filled(bed: &mut Bed) -> String {
     let platform = bed.file(
