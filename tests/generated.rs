@@ -40,6 +40,12 @@ fn the_definition_of_the_chart_is_the_one_that_is_printed() {
     is_now(&chart().join("files/crd.yaml"), &printed(&["crd"]));
 }
 
+/// Those of a platform without limits: the chart's platform is a value, which nothing here can turn into rules.
+#[test]
+fn the_policies_of_the_chart_are_those_that_are_printed() {
+    is_now(&chart().join("files/policies.yaml"), &printed(&["crd", "--policies"]));
+}
+
 #[test]
 fn the_rights_of_the_chart_are_those_that_are_printed() {
     is_now(&chart().join("files/controller-role.yaml"), &printed(&["rbac", "controller"]));

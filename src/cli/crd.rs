@@ -10,6 +10,7 @@ use super::exit::Exit;
 use super::load;
 use super::output::print_text;
 use super::tell::Tell;
+use crate::check::Ground;
 use crate::{api, check, yaml};
 
 const EXAMPLES: &str = "\
@@ -43,13 +44,14 @@ pub(super) fn run(args: &CrdArgs, tell: &Tell) -> Exit {
         return print_text(&object(api::crd(), args.output), tell);
     }
     match load::ground(args.platform.as_deref(), args.env.as_deref(), tell) {
-        Ok(ground) => print_text(&objects(check::admission_policies(&ground), args.output), tell),
+        Ok(ground) => print_text(&policies(&ground, args.output), tell),
         Err(exit) => exit,
     }
 }
 
-/// Several objects as text.
-fn objects(values: Vec<Value>, format: ObjectFormat) -> String {
+/// The admission policies as text.
+pub(super) fn policies(ground: &Ground, format: ObjectFormat) -> String {
+    let values = check::admission_policies(ground);
     match format {
         ObjectFormat::Yaml => values.into_iter().map(|value| object(value, format)).collect::<Vec<_>>().join("---\n"),
         ObjectFormat::Json => object(json!({"apiVersion": "v1", "kind": "List", "items": values}), format),

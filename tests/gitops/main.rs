@@ -53,6 +53,7 @@ fn a_new_repository_passes_its_own_workflow_and_a_second_render_changes_nothing(
         let ran = check(&repository, &Event::new(&forge.address));
         assert!(ran.succeeded, "{}", ran.log);
         assert_eq!(ran.log.contains("Manifests are current"), repository.path("manifests").exists(), "{}", ran.log);
+        assert!(ran.log.contains("Policies are current"), "{}", ran.log);
         let uploads: Vec<&str> = ran.others.iter().map(|(uses, _)| uses.split('@').next().unwrap()).collect();
         assert_eq!(uploads, ["actions/checkout", "github/codeql-action/upload-sarif"]);
         assert_eq!(forge.state.lock().unwrap().requests, Vec::<String>::new(), "a push has nothing to comment on");
@@ -89,6 +90,30 @@ fn a_second_init_leaves_everything_as_it_is() {
     let strange: Vec<&str> =
         changed.lines().filter(|line| !line.contains("manifests/") && *line != "?? argo-cd/root.yaml").collect();
     assert!(strange.is_empty(), "{changed}");
+}
+
+/// What the API server holds by itself is what the platform file says, also where that was there before.
+#[test]
+fn policies_are_those_of_the_platform_file_or_the_workflow_says_how_to_make_them() {
+    let repository = scaffold(&[]);
+    repository.replace("dbrender.yaml", "catalog: 1", "catalog: 1\nlimits: {maxReplicas: 3}");
+    let forge = Forge::start();
+    let ran = check(&repository, &Event::new(&forge.address));
+    assert!(!ran.succeeded && ran.log.contains("::error::Policies are current ended with 1"), "{}", ran.log);
+    let hint = "Run this and commit what it writes: dbrender crd --policies >policies/databases.yaml";
+    assert!(ran.log.contains(hint), "{}", ran.log);
+
+    let (printed, code) = repository.dbrender(&["crd", "--policies"]);
+    assert_eq!(code, 0, "{printed}");
+    fs::write(repository.path("policies/databases.yaml"), &printed).unwrap();
+    let ran = check(&repository, &Event::new(&forge.address));
+    assert!(ran.succeeded, "{}", ran.log);
+
+    fs::remove_file(repository.path("policies/databases.yaml")).unwrap();
+    let (said, code) = repository.dbrender(&["init"]);
+    assert_eq!(code, 0, "{said}");
+    assert_eq!(fs::read_to_string(repository.path("policies/databases.yaml")).unwrap(), printed);
+    assert!(printed.contains("object.spec.replicas <= 3"), "{printed}");
 }
 
 #[test]
@@ -252,7 +277,7 @@ fn objects_of_argo_cd_and_flux_are_what_those_projects_define() {
             for controller in ["observe", "apply"] {
                 for (with, folders) in [("argo-cd", &["argo-cd", "argo-cd/applications"][..]), ("flux", &["flux"])] {
                     let repository = scaffold(&["--with", with, "--controller", controller, "--repository", "https://git.example.com/databases.git"]);
-                    let folders = folders.iter().chain(&["crds", "namespaces"]);
+                    let folders = folders.iter().chain(&["crds", "policies", "namespaces"]);
                     for object in folders.flat_map(|folder| objects(&repository.path(folder))) {
                         let name = format!("{with} {controller}: {} {}", object["kind"], object["metadata"]["name"]);
                         let path = format!("{}?dryRun=All&force=true&fieldManager=test&fieldValidation=Strict", servers::path_of(&object));

@@ -6,12 +6,13 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, Parser as _, ValueEnum};
 
-use super::args::{Cli, Command, HELP};
+use super::args::{Cli, Command, HELP, ObjectFormat};
 use super::exit::Exit;
 use super::output::print_text;
 use super::tell::Tell;
+use super::{crd, load};
 use crate::io::{self, Made};
-use scaffold::{Choices, DATABASES, File, MANIFESTS, files};
+use scaffold::{Choices, DATABASES, File, MANIFESTS, POLICIES, files};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -103,35 +104,58 @@ pub(super) fn run(args: &InitArgs, tell: &Tell) -> Exit {
         repository: known.as_deref().unwrap_or(NO_REPOSITORY),
         revision: &args.revision,
     };
+    let printed = match write(&args.dir, files(&choices), tell) {
+        Ok(printed) => printed,
+        Err(exit) => return exit,
+    };
+    let printed = printed.or_worse(if choices.cluster() { policies(&args.dir, tell) } else { Exit::Done });
+    let rendered = if choices.tree { render(&args.dir, tell) } else { Exit::Done };
+    if known.is_none() && choices.cluster() {
+        tell.summary(&format!("no remote `origin` is known here: put its address in place of {NO_REPOSITORY}"));
+    }
+    printed.or_worse(rendered)
+}
+
+/// Writes what is not there, and tells what became of each file.
+fn write(dir: &Path, files: Vec<File>, tell: &Tell) -> Result<Exit, Exit> {
     let mut lines = String::new();
-    for File { name, text } in files(&choices) {
-        match io::write_new(&args.dir, &name, &text) {
+    for File { name, text } in files {
+        match io::write_new(dir, &name, &text) {
             Ok(Made::Written) => lines += &format!("created  {name}\n"),
             Ok(Made::Same) => lines += &format!("as it is {name}\n"),
             Ok(Made::Left) => lines += &format!("left     {name}, which has another text\n"),
             Err(problem) => {
                 // What was written before it is told too.
                 print_text(&lines, tell);
-                return tell.problems(&[problem].into_iter().collect(), &[]);
+                return Err(tell.problems(&[problem].into_iter().collect(), &[]));
             }
         }
     }
-    let printed = print_text(&lines, tell);
-    let rendered = if choices.tree { render(&args.dir, tell) } else { Exit::Done };
-    if known.is_none() && (choices.argo_cd || choices.flux) {
-        tell.summary(&format!("no remote `origin` is known here: put its address in place of {NO_REPOSITORY}"));
-    }
-    printed.or_worse(rendered)
+    Ok(print_text(&lines, tell))
+}
+
+/// Writes the policies of the platform file, which may have been there before.
+fn policies(dir: &Path, tell: &Tell) -> Exit {
+    let ground = match load::ground(Some(&at(dir, io::PLATFORM_FILE)), None, tell) {
+        Ok(ground) => ground,
+        Err(exit) => return exit,
+    };
+    let text = crd::policies(&ground, ObjectFormat::Yaml);
+    write(dir, vec![File { name: POLICIES.to_owned(), text }], tell).unwrap_or_else(|exit| exit)
+}
+
+/// A path of the repository, as somebody who stands where we do writes it.
+fn at(dir: &Path, name: &str) -> PathBuf {
+    if dir == Path::new(".") { PathBuf::from(name) } else { dir.join(name) }
 }
 
 /// Writes the tree, as whoever changes a Database does.
 fn render(dir: &Path, tell: &Tell) -> Exit {
-    let at = |name: &str| if dir == Path::new(".") { PathBuf::from(name) } else { dir.join(name) };
-    let platform = at(io::PLATFORM_FILE);
+    let platform = at(dir, io::PLATFORM_FILE);
     let words = ["dbrender", "render"].map(Into::into).into_iter().chain([
-        at(DATABASES).into_os_string(),
+        at(dir, DATABASES).into_os_string(),
         "--output-dir".into(),
-        at(MANIFESTS).into_os_string(),
+        at(dir, MANIFESTS).into_os_string(),
         "--platform".into(),
         platform.into_os_string(),
     ]);

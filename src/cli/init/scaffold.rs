@@ -8,6 +8,8 @@ use crate::yaml;
 pub(super) const DATABASES: &str = "databases";
 /// Folder of what is rendered.
 pub(super) const MANIFESTS: &str = "manifests";
+/// What the API server refuses by itself.
+pub(super) const POLICIES: &str = "policies/databases.yaml";
 
 /// What was chosen, and what is known.
 #[derive(Clone, Copy, Debug)]
@@ -26,6 +28,13 @@ pub(super) struct Choices<'a> {
     pub(super) repository: &'a str,
     /// Branch.
     pub(super) revision: &'a str,
+}
+
+impl Choices<'_> {
+    /// Whether something brings objects into the cluster.
+    pub(super) fn cluster(&self) -> bool {
+        self.argo_cd || self.flux
+    }
 }
 
 /// One file.
@@ -50,20 +59,22 @@ const EXAMPLE: [(&str, &str); 2] = [
 ];
 const TREE: [(&str, &str); 1] = [template!("manifests/.gitattributes", "gitattributes")];
 const WORKFLOW: [(&str, &str); 1] = [template!(".github/workflows/databases.yml", "github/workflow.yml")];
-const ARGO_CD: [(&str, &str); 7] = [
+const ARGO_CD: [(&str, &str); 8] = [
     template!("argo-cd/root.yaml", "argo-cd/root.yaml"),
     template!("argo-cd/argocd-cm.yaml", "argo-cd/argocd-cm.yaml"),
     template!("argo-cd/applications/project.yaml", "argo-cd/applications/project.yaml"),
     template!("argo-cd/applications/crds.yaml", "argo-cd/applications/crds.yaml"),
+    template!("argo-cd/applications/policies.yaml", "argo-cd/applications/policies.yaml"),
     template!("argo-cd/applications/controller.yaml", "argo-cd/applications/controller.yaml"),
     template!("argo-cd/applications/namespaces.yaml", "argo-cd/applications/namespaces.yaml"),
     template!("argo-cd/applications/databases.yaml", "argo-cd/applications/databases.yaml"),
 ];
 const ARGO_CD_TREE: [(&str, &str); 1] =
     [template!("argo-cd/applications/manifests.yaml", "argo-cd/applications/manifests.yaml")];
-const FLUX: [(&str, &str); 5] = [
+const FLUX: [(&str, &str); 6] = [
     template!("flux/source.yaml", "flux/source.yaml"),
     template!("flux/crds.yaml", "flux/crds.yaml"),
+    template!("flux/policies.yaml", "flux/policies.yaml"),
     template!("flux/controller.yaml", "flux/controller.yaml"),
     template!("flux/namespaces.yaml", "flux/namespaces.yaml"),
     template!("flux/databases.yaml", "flux/databases.yaml"),
@@ -88,7 +99,7 @@ pub(super) fn files(choices: &Choices<'_>) -> Vec<File> {
     let chosen = groups.iter().filter(|(chosen, _)| *chosen).flat_map(|(_, group)| *group);
     let mut files: Vec<File> =
         chosen.map(|(name, template)| File { name: (*name).to_owned(), text: fill(template, choices) }).collect();
-    if argo_cd || flux {
+    if choices.cluster() {
         let mut definition = String::new();
         yaml::write_document(&mut definition, &api::crd());
         files.push(File { name: "crds/databases.app.example.com.yaml".to_owned(), text: definition });
@@ -121,6 +132,7 @@ fn fill(template: &str, choices: &Choices<'_>) -> String {
         ("@ORDER@", order),
         ("@MANIFESTS_FIRST@", first),
         ("@MANIFESTS_INPUT@", input),
+        ("@POLICIES_INPUT@", if choices.cluster() { "\n        policies: policies/databases.yaml" } else { "" }),
         ("@HEALTH@", &health.join("\n")),
     ];
     words.iter().fold(template.to_owned(), |text, (word, value)| text.replace(word, value))
@@ -144,7 +156,7 @@ mod tests {
                 revision: "main",
             };
             let files = files(&choices);
-            assert_eq!(files.len(), if tree { 20 } else { 17 });
+            assert_eq!(files.len(), if tree { 22 } else { 19 });
             for file in files {
                 let words: Vec<&str> = file.text.split('@').skip(1).step_by(2).collect();
                 let strange =
