@@ -1,0 +1,1 @@
+../../postgresql/scripts/bucket.sh

@@ -1,0 +1,1 @@
+../../postgresql/scripts/upload.sh
