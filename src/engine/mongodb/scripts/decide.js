@@ -126,6 +126,8 @@ function newcomer(view) {
   const host = hostOf(view, view.me);
   const config = leader.answer.config;
   if (memberIn(config, host)) return change(view, leader, 'remove', without(config, host), 'This member has lost its data and is still counted: it is taken out of the set before it comes back');
+  // Until then a member with the former configuration could count a vote of this one.
+  if (leader.answer.committed !== true) return wait(`${nameOf(view, leader.ordinal)} leads a set without this member, which a majority does not know yet.`);
   return { do: 'join', why: `${nameOf(view, leader.ordinal)} leads: this member joins.` };
 }
 
