@@ -5,9 +5,9 @@
 
 pause_image=$(awk '$1 == "pause" { print $4 }' "$testbed/images.txt")
 
-# image_names: every image that can be made here; dbrender's only when there is a program for it
+# image_names: every image that can be made here; dbrender's only when there is a program for it, and MongoDB's where one is installed
 image_names() {
-  awk '!/^#/ && NF == 4 { print $1 }' "$testbed/images.txt" | { if [[ -n $dbrender ]]; then cat; else grep -vx dbrender; fi; }
+  awk '!/^#/ && NF == 4 { print $1 }' "$testbed/images.txt" | { if command -v mongod >/dev/null; then cat; else grep -v '^mongodb-'; fi; } | { if [[ -n $dbrender ]]; then cat; else grep -vx dbrender; fi; }
 }
 
 # image NAME: prints its directory, after making it when the cache has none

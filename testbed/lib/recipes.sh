@@ -118,6 +118,29 @@ recipe_mysql() {
 recipe_mysql_config() { echo "{\"Env\": [\"PATH=$system_path\", \"LANG=C.UTF-8\"], \"Cmd\": [\"mysqld\"], \"ExposedPorts\": {\"3306/tcp\": {}, \"33060/tcp\": {}}}"; }
 recipe_mysql_inputs() { declare -f recipe_mysql recipe_mysql_config; }
 
+# MongoDB, from the programs of this machine: no registry has its server. Their libraries come with them.
+recipe_mongodb() {
+  local root=$2 program
+  debian_root "$(. /etc/os-release && if [[ $ID == debian ]]; then echo "$VERSION_CODENAME"; else echo forky; fi)" "$root" ca-certificates
+  for program in mongod mongosh mongodump mongorestore; do
+    need "$program" "the image of MongoDB is made of the programs of this machine, and there is no $program on PATH: install MongoDB $1 and its tools."
+    install "$(readlink -f "$(command -v "$program")")" "$root/usr/local/bin/$program"
+    ldd "$root/usr/local/bin/$program" 2>/dev/null | awk '$3 ~ /^\// { print $3 }' | while IFS= read -r library; do
+      [[ -e $root$library ]] || install -D "$library" "$root$library"
+    done
+  done
+  echo 'mongodb:x:999:999::/data/db:/bin/bash' >>"$root/etc/passwd"
+  echo 'mongodb:x:999:' >>"$root/etc/group"
+  install --directory --owner 999 --group 999 --mode 1777 "$root/data" "$root/data/db" "$root/data/configdb"
+  ldconfig -r "$root"
+  chroot "$root" mongod --version | tee /dev/stderr | grep -q "v$1\\."
+}
+recipe_mongodb_config() { echo "{\"Env\": [\"PATH=$system_path\", \"HOME=/data/db\"], \"Cmd\": [\"mongod\"], \"ExposedPorts\": {\"27017/tcp\": {}}}"; }
+recipe_mongodb_inputs() {
+  declare -f recipe_mongodb recipe_mongodb_config
+  mongod --version 2>/dev/null || :
+}
+
 recipe_rclone() {
   debian_root bookworm "$2" ca-certificates
   mkdir -p "$2/etc/ssl/certs"

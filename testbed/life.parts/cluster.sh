@@ -1,10 +1,14 @@
 # shellcheck shell=bash
 # The cluster of a trial: what is applied, what is waited for, and what its members say when something went wrong.
-# Needs lib/messages.sh; in: $kubeconfig, $kubectl, $namespace, $dbrender, $work, $image.
+# Needs lib/messages.sh; in: $kubeconfig, $kubectl, $namespace, $dbrender, $work, $image, $platform (options of render).
 
 patience=${PATIENCE:-900} # seconds that anything may take; this machine may be busy with other things
 
-on_node() { "$testbed/on-node" "$kubeconfig" "$@"; }
+# DBRENDER_ON_NODE: a command that runs others on the one node of another cluster, for example `docker exec -i kind-control-plane`
+on_node() {
+  # shellcheck disable=SC2086 # words
+  if [[ -n ${DBRENDER_ON_NODE:-} ]]; then $DBRENDER_ON_NODE "$@"; else "$testbed/on-node" "$kubeconfig" "$@"; fi
+}
 kube() { "$kubectl" --kubeconfig "$kubeconfig" --namespace "$namespace" "$@"; }
 quietly() { "$@" >/dev/null; }
 
@@ -23,7 +27,7 @@ database() {
 
 # apply NAME: renders the Database's file and applies what comes out
 apply() {
-  "$dbrender" render --quiet "$work/$1.yaml" -o yaml >"$work/$1.objects.yaml" || give_up "dbrender render refuses $work/$1.yaml, as it says above."
+  "$dbrender" render --quiet "${platform[@]}" "$work/$1.yaml" -o yaml >"$work/$1.objects.yaml" || give_up "dbrender render refuses $work/$1.yaml, as it says above."
   kube apply --server-side --filename "$work/$1.objects.yaml" >"$work/apply.log" 2>&1 ||
     { tail -n 20 "$work/apply.log" >&2; give_up "the API server does not take what was rendered for $1."; }
 }
@@ -87,10 +91,11 @@ remove() {
   [[ $left == "persistentvolumeclaim/$1-backup" ]] || give_up "after the deletion of $1 there should be its backup claim and nothing else, but there is: $left"
 }
 
-# have_images FILE: ends when the node has not all images that the manifests name
+# have_images FILE: ends when the node has not all images that the manifests name. Another cluster than the test bed's pulls them itself.
 have_images() {
   local reference there
   there=$(on_node ctr --namespace k8s.io images list --quiet)
+  if [[ -n ${DBRENDER_ON_NODE:-} ]]; then there+=$'\n'$(sed -n 's/^ *image: *//p' "$1" | tr -d \"); fi
   for reference in $(sed -n 's/^ *image: *//p' "$1" | tr -d \" | sort -u); do
     grep -qxF "$reference" <<<"$there" || fail "the node lacks the image $reference: start it with --images $images,dbrender --dbrender $dbrender."
     if [[ $reference != */dbrender:* ]]; then image=$reference; fi

@@ -171,3 +171,53 @@ case_a_restore_that_dies() {
   check "documents that failed are a failure" is "$(restore)" 1
   check "… says the tool's words" says '3 document(s) failed'
 }
+
+# Two FerretDB, and the real mongosh: documents of every kind go through backup.sh and restore.sh as raw BSON. FerretDB is no MongoDB: it
+# has no oplog, so the list of changes in the archive is the stand-in's.
+case_ferretdb_round_trip() {
+  local each before after
+  mkdir -p "$root/ferretdb" "$root/driver"
+  mount --rbind "$MONGOSH/node_modules" "$root/driver"
+  cp "$FERRETDB" "$root/ferretdb/ferretdb"
+  # the real shell in front of the stand-in
+  mkdir -p "$root/real"
+  printf '#!/bin/sh\nexec node /driver/mongosh/bin/mongosh.js "$@"\n' >"$root/real/mongosh"
+  chmod 755 "$root/real/mongosh"
+  extra=(PATH=/real:/stand-ins:/usr/local/bin:/usr/bin:/bin STAND_IN_DRIVER=/driver/mongodb)
+  local ports=(27317 27318)
+  for each in 0 1; do
+    mkdir -p "$root/ferretdb/$each/db" "$root/ferretdb/$each/state"
+    begin /ferretdb/ferretdb --handler=sqlite --sqlite-url="file:/ferretdb/$each/db/" --state-dir="/ferretdb/$each/state" --listen-addr="127.0.0.1:${ports[each]}" \
+      --debug-addr=- --telemetry=disable --repl-set-name=order-db --test-enable-new-auth --setup-database=admin --setup-username=root --setup-password=root
+    check "FerretDB $each listens" await 30 "FerretDB" bash -c "exec 3<>/dev/tcp/127.0.0.1/${ports[each]}"
+  done
+  in_shell() { inside mongosh --norc --quiet "mongodb://root:root@127.0.0.1:$1/?authSource=admin&directConnection=true" --eval "$2"; }
+  for each in 0 1; do
+    in_shell "${ports[each]}" "const admin = db.getSiblingDB('admin'); for (const name of ['backup', 'restore']) admin.runCommand({ createUser: name, pwd: 'secret-' + name + '-\\'quoted\\'', roles: [] })"
+  done
+  in_shell 27317 "const app = db.getSiblingDB('app');
+    app.kinds.insertMany([{ _id: 1, int: NumberInt(7), long: NumberLong('9007199254740993'), double: 1.5, text: 'äöü', yes: true, none: null, list: [1, null, { a: [] }], id: ObjectId('65a1b2c3d4e5f60718293a4b'),
+      date: new Date(0), bytes: BinData(0, 'AAECAw=='), pattern: /a.b/i, stamp: Timestamp({ t: 1, i: 2 }) }, { _id: 'empty' }]);
+    app.many.insertMany([...Array(2000).keys()].map((n) => ({ _id: n, payload: 'x'.repeat(n % 200) })));
+    db.getSiblingDB('second').one.insertOne({ _id: 1 })"
+  check "content is there" is "$(tail -n 1 "$WORLD/said" | tr -d ' ')" "{acknowledged:true,insertedId:1}"
+  sum() {
+    in_shell "$1" "const out = []; for (const [d, c] of [['app', 'kinds'], ['app', 'many'], ['second', 'one']]) for (const each of db.getSiblingDB(d)[c].find().sort({ _id: 1 }).toArray()) out.push(EJSON.stringify(each, { relaxed: false })); print(out.length, require('crypto').createHash('sha256').update(out.join()).digest('hex'))"
+    tail -n 1 "$WORLD/said"
+  }
+  before=$(sum 27317)
+  fact SERVICE 127.0.0.1
+  fact PORT 27317
+  fact SERIES 7.0
+  check "a backup of it" is "$(backup)" 0
+  check "… and its last word" says '"featureCompatibilityVersion": "7.0"'
+  fact PORT 27318
+  check "a restore into the other" is "$(restore)" 0
+  after=$(sum 27318)
+  check "2,003 documents" is "${before%% *}" 2003
+  check "every value and type is the same" is "$after" "$before"
+  check "a second one does nothing" is "$(restore)" 0
+  check "… says so" says alreadyRestored
+  in_shell 27318 "db.getSiblingDB('dbrender').restore.deleteMany({})"
+  check "and data of others is refused" is "$(restore)" 4
+}

@@ -24,6 +24,7 @@ not_recorded() { ! grep -qF -- "$2" "$root/record/$1" 2>/dev/null || { printf ' 
 
 # make_world: a root of bind mounts, with the paths of a container that are not on this machine
 make_world() {
+  ip link set lo up
   local each
   mkdir "$root"
   mount -t tmpfs -o mode=755 root "$root"

@@ -1,0 +1,1 @@
+print(admin.runCommand({ hello: 1 }).isWritablePrimary ? 't' : 'f');

@@ -1,0 +1,1 @@
+here.getDB('app').odd.drop();

@@ -1,0 +1,1 @@
+print(admin.runCommand({ usersInfo: 'restore' }).users.length);
