@@ -82,6 +82,24 @@ impl Plan {
         format!("{}.{}.svc.{}", self.name, self.namespace, self.cluster_domain)
     }
 
+    /// Name of the Secret for applications.
+    #[must_use]
+    pub fn app_secret(&self) -> String {
+        match &self.credentials {
+            Credentials::Existing { app, .. } => app.clone(),
+            Credentials::Generated { .. } | Credentials::External { .. } => format!("{}-app", self.name),
+        }
+    }
+
+    /// Name of the Secret for the server's own users.
+    #[must_use]
+    pub fn admin_secret(&self) -> String {
+        match &self.credentials {
+            Credentials::Existing { admin, .. } => admin.clone(),
+            Credentials::Generated { .. } | Credentials::External { .. } => format!("{}-admin", self.name),
+        }
+    }
+
     /// Domain in which each member has a name of its own: that of the headless Service.
     #[must_use]
     pub fn members_domain(&self) -> String {

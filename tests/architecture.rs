@@ -16,7 +16,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use dbrender::engine::{ALL, NEWEST_EDITION, helper_image, rclone_image};
+use dbrender::engine::{ALL, NEWEST_EDITION, Trial, helper_image, rclone_image};
 use dbrender::plan::Profile;
 use dbrender::problem::Code;
 
@@ -385,7 +385,7 @@ fn the_test_bed_makes_the_images_of_the_catalog() {
         for release in engine.releases(NEWEST_EDITION) {
             for (profile, image) in [(Profile::Automatic, release.automatic), (Profile::Manual, release.manual)] {
                 catalog.insert(image.reference);
-                if engine.is_proven(release.series, profile) {
+                if engine.trial(release.series, profile) == Trial::Whole {
                     rendered.extend([image.reference, engine.exporter_image(NEWEST_EDITION)]);
                 }
             }

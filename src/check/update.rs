@@ -4,7 +4,7 @@
 
 use super::{members, spec, version};
 use crate::api::{Database, DatabaseSpec, Quantity};
-use crate::engine::{self, Engine, NEWEST_EDITION};
+use crate::engine::{self, Engine, NEWEST_EDITION, VersionMove};
 use crate::plan::Profile;
 use crate::problem::{Code, Problem, Problems};
 
@@ -38,6 +38,7 @@ impl Change<'_> {
         } else if let Some(engine) = engine::by_name(new) {
             self.version(engine, out);
             self.standby_settings(engine, out);
+            engine.update(self.old, self.new, out);
         }
     }
 
@@ -50,7 +51,16 @@ impl Change<'_> {
         if after[..common] < before[..common] {
             out.report(Code::Downgraded, spec("version"), format!("{title} cannot go back from {old} to {new}"));
         } else if series(engine, old) != series(engine, new) {
-            out.report(Code::MajorUpgrade, spec("version"), format!("{title} {old} does not become {new} in place"));
+            match engine.version_move(old, new) {
+                VersionMove::Restart(note) => {
+                    let message = format!("{title} {old} becomes {new} in place: {note}");
+                    out.report(Code::SeriesRaised, spec("version"), message);
+                }
+                VersionMove::Migration(_) => {
+                    let message = format!("{title} {old} does not become {new} in place");
+                    out.report(Code::MajorUpgrade, spec("version"), message);
+                }
+            }
         }
     }
 

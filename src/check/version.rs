@@ -2,7 +2,7 @@
 
 use super::{Ground, members, spec};
 use crate::api::DatabaseSpec;
-use crate::engine::{Engine, Release};
+use crate::engine::{Engine, Release, Trial};
 use crate::plan::{Profile, Version};
 use crate::problem::{Code, Problem, Problems, nearest};
 
@@ -34,28 +34,40 @@ pub(super) fn release(
         Some(_) => {}
     }
     let profile = members::profile(wanted.failover);
-    if let Some(release) = found.filter(|release| !engine.is_proven(release.series, profile)) {
-        let message = format!(
-            "this dbrender cannot render {} {} with failover: {:?} yet; it renders {}",
-            engine.title(),
-            release.series,
-            wanted.failover,
-            rendered(ground.catalog)
-        );
-        out.report(Code::EngineNotRendered, spec("engine"), message);
-        return None;
+    let release = found?;
+    match engine.trial(release.series, profile) {
+        Trial::Whole => {}
+        Trial::Parts(instead) => {
+            let message = format!("what runs in the pods of {} has not run on its server: {instead}", engine.title());
+            out.report(Code::TriedInParts, spec("engine"), message);
+        }
+        Trial::None => {
+            let message = format!(
+                "this dbrender cannot render {} {} with failover: {:?} yet; it renders {}",
+                engine.title(),
+                release.series,
+                wanted.failover,
+                rendered(ground.catalog)
+            );
+            out.report(Code::EngineNotRendered, spec("engine"), message);
+            return None;
+        }
     }
-    found
+    Some(release)
 }
 
-/// What has been tried on real servers: an engine's name alone where that is all of it.
+/// What is rendered: an engine's name alone where that is all of it.
 fn rendered(catalog: u32) -> String {
     let mut known = Vec::new();
     for engine in crate::engine::ALL {
-        let of = |profile| engine.releases(catalog).iter().filter(move |r| engine.is_proven(r.series, profile));
+        let has = |profile| profile == Profile::Automatic || engine.name().has_manual_failover();
+        let of = |profile| {
+            let tried = move |r: &&Release| has(profile) && engine.trial(r.series, profile) != Trial::None;
+            engine.releases(catalog).iter().filter(tried)
+        };
         let (automatic, manual) = (of(Profile::Automatic).count(), of(Profile::Manual).count());
         let all = engine.releases(catalog).len();
-        if automatic == all && manual == all {
+        if automatic == all && (manual == all || !has(Profile::Manual)) {
             known.push(engine.name().as_str().to_owned());
             continue;
         }

@@ -11,14 +11,9 @@ use crate::api::ROTATE_CREDENTIALS;
 use crate::cluster::{self, Owner};
 use crate::engine::{self, Engine};
 use crate::plan::{Credentials, Plan};
-use crate::render;
 
 fn owner(plan: &Plan) -> Option<(&'static dyn Engine, Owner)> {
-    let owner = Owner {
-        namespace: plan.namespace.clone(),
-        app: render::app_secret_name(plan),
-        admin: render::admin_secret_name(plan),
-    };
+    let owner = Owner { namespace: plan.namespace.clone(), app: plan.app_secret(), admin: plan.admin_secret() };
     Some((engine::by_name(plan.engine)?, owner))
 }
 

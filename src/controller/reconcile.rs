@@ -189,9 +189,7 @@ pub(super) fn path_of_databases(namespace: &str) -> String {
 async fn foreign_secrets(shared: &Inner, plan: &Plan) -> Result<BTreeMap<String, LiveObject>, Failure> {
     let names = match &plan.credentials {
         Credentials::Generated { .. } => return Ok(BTreeMap::new()),
-        Credentials::Existing { .. } | Credentials::External { .. } => {
-            [render::app_secret_name(plan), render::admin_secret_name(plan)]
-        }
+        Credentials::Existing { .. } | Credentials::External { .. } => [plan.app_secret(), plan.admin_secret()],
     };
     let mut found = BTreeMap::new();
     for name in names {
@@ -543,9 +541,7 @@ pub(super) fn facts(
 fn missing_keys<'a>(plan: &Plan, secret: &dyn Fn(String) -> Option<&'a LiveObject>) -> Option<Vec<String>> {
     let engine = engine::by_name(plan.engine)?;
     let mut missing = Vec::new();
-    for (name, keys) in
-        [(render::app_secret_name(plan), engine.app_keys()), (render::admin_secret_name(plan), engine.admin_keys())]
-    {
+    for (name, keys) in [(plan.app_secret(), engine.app_keys()), (plan.admin_secret(), engine.admin_keys())] {
         let found = secret(name.clone())?;
         for key in keys {
             let (StoredKey::Password(key) | StoredKey::KeyFile(key, _) | StoredKey::Uri(key)) = key;

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::engine::{self, Engine};
 use crate::plan::Plan;
-use crate::render::{NAME_LABEL, Object, admin_secret_name, app_secret_name};
+use crate::render::{NAME_LABEL, Object};
 
 use super::{Desired, Listed, LiveError, LiveObject, LiveSet};
 
@@ -122,11 +122,11 @@ impl<'a> Opened<'a> {
 }
 
 fn app_secret(plan: Option<&Plan>, name: &str) -> String {
-    plan.map_or_else(|| format!("{name}-app"), app_secret_name)
+    plan.map_or_else(|| format!("{name}-app"), Plan::app_secret)
 }
 
 fn admin_secret(plan: Option<&Plan>, name: &str) -> String {
-    plan.map_or_else(|| format!("{name}-admin"), admin_secret_name)
+    plan.map_or_else(|| format!("{name}-admin"), Plan::admin_secret)
 }
 
 /// A label of a live object.

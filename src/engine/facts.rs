@@ -276,6 +276,17 @@ pub enum VersionMove {
     Migration(&'static str),
 }
 
+/// How far what runs in the pods has been tried.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Trial {
+    /// It has lived on real servers, in the test bed.
+    Whole,
+    /// No real server was to be had. It is rendered, and `check` warns: what was tried instead, as a sentence.
+    Parts(&'static str),
+    /// Nobody has tried it. `check` refuses it.
+    None,
+}
+
 /// A value of the role label.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {

@@ -6,6 +6,7 @@ mod catalog;
 mod facts;
 mod files;
 mod identifier;
+mod mongodb;
 mod mysql;
 mod postgresql;
 mod reserved;
@@ -15,7 +16,7 @@ mod tasks;
 pub use catalog::{Edition, ImageOf, NEWEST_EDITION, Release, helper_image, rclone_image};
 pub use facts::{
     AccessRule, Container, EnvVar, Facts, FileMode, Image, Mount, Port, Probe, ProbeAction, Role, RoleSelector,
-    RunConfigMap, Size, StoredKey, Task, VersionMove, Volume, VolumeSource, uri_part,
+    RunConfigMap, Size, StoredKey, Task, Trial, VersionMove, Volume, VolumeSource, uri_part,
 };
 
 use std::collections::BTreeMap;
@@ -35,12 +36,14 @@ pub trait Engine: Sync {
     /// Releases of an edition of the image catalog, oldest first. Empty when the edition does not exist.
     fn releases(&self, edition: u32) -> &'static [Release];
 
-    /// Whether the scripts of this profile have run on real servers of this series. What has not is refused by `check`:
-    /// nothing that nobody has tried is rendered.
-    fn is_proven(&self, series: &str, profile: Profile) -> bool;
+    /// How far what runs in the pods of this series and profile has been tried.
+    fn trial(&self, series: &str, profile: Profile) -> Trial;
 
     /// Rules of just this engine: names and least sizes.
     fn check(&self, spec: &DatabaseSpec, out: &mut Problems);
+
+    /// Rules of just this engine for a change of a Database that exists. Most have none.
+    fn update(&self, _old: &DatabaseSpec, _new: &DatabaseSpec, _out: &mut Problems) {}
 
     /// The user's settings, checked against a series of versions, under the server's own names and in one spelling, so
     /// that equal settings are equal text.
@@ -81,7 +84,7 @@ pub trait Engine: Sync {
 }
 
 /// Every engine that this build renders.
-pub const ALL: &[&dyn Engine] = &[&postgresql::PostgreSql, &mysql::MySql];
+pub const ALL: &[&dyn Engine] = &[&postgresql::PostgreSql, &mysql::MySql, &mongodb::MongoDb];
 
 /// The engine of a name, when this build renders it.
 #[must_use]

@@ -177,6 +177,11 @@ codes! {
         "A version without fixes keeps its security holes.",
         "plan the move to a newer version"
     }
+    "DBR314" TriedInParts Warning {
+        "what runs in the pods of the engine has not run on its server",
+        "No server of the engine can be had where dbrender is tested. What is rendered is accepted by API servers; the scripts in the pods have run in parts, as the page of the engine in docs/ says, and nobody has seen them form, keep or restore a real database.",
+        "try it with your own server first: a member killed, members added and removed, a backup restored"
+    }
     "DBR321" InvalidStorageSize Error {
         "storage.size cannot be a volume",
         "The size must be a whole number of Gi or Ti above zero, as the CustomResourceDefinition says.",
@@ -366,6 +371,16 @@ codes! {
         "the present primary would be removed before another has taken over",
         "The new primary waits for the last checkpoint of the old one. A member that is scaled away in the same change cannot give it.",
         "move primary first; lower replicas when the new primary is at work"
+    }
+    "DBR410" SeriesRaised Warning {
+        "the server of the next series starts on the files that are there",
+        "Its makers support the step. No older series may read the files again, so the way back is a backup that was made before.",
+        "take a backup first, and read what the makers say of the step"
+    }
+    "DBR411" TlsRemoved Error {
+        "members that speak TLS cannot follow those that do not",
+        "Members restart one after the other. Those that have restarted without a certificate are not heard by those that still use theirs, and the majority is lost on the way.",
+        "keep spec.tls, or go down to one member before"
     }
     "DBR501" InvalidPlatform Error {
         "a value of the platform file is not valid",

@@ -6,7 +6,6 @@ use k8s_openapi::api::rbac::v1::{PolicyRule, Role, RoleBinding, RoleRef, Subject
 use crate::plan::Credentials;
 
 use super::Input;
-use super::credentials::{admin_secret_name, app_secret_name};
 use super::metadata::{Component, metadata, named};
 
 /// `<name>` for the members, `<name>-credentials` for the Job that fills passwords. Neither mounts a token unless the
@@ -46,7 +45,7 @@ pub(super) fn build_roles(input: &Input<'_>) -> Vec<Role> {
             rules: Some(vec![PolicyRule {
                 api_groups: Some(vec![String::new()]),
                 resources: Some(vec!["secrets".to_owned()]),
-                resource_names: Some(vec![admin_secret_name(input.plan), app_secret_name(input.plan)]),
+                resource_names: Some(vec![input.plan.admin_secret(), input.plan.app_secret()]),
                 verbs: vec!["get".to_owned(), "patch".to_owned()],
                 ..PolicyRule::default()
             }]),

@@ -5,29 +5,11 @@ use k8s_openapi::api::core::v1::Secret;
 use serde_json::{Value, json};
 
 use crate::engine::StoredKey;
-use crate::plan::{Credentials, Plan};
+use crate::plan::Credentials;
 
 use super::Input;
 use super::manifest_set::ExternalSecret;
 use super::metadata::{Component, keep, metadata, named};
-
-/// Secret for applications.
-#[must_use]
-pub fn app_secret_name(plan: &Plan) -> String {
-    match &plan.credentials {
-        Credentials::Existing { app, .. } => app.clone(),
-        Credentials::Generated { .. } | Credentials::External { .. } => named(plan, "app"),
-    }
-}
-
-/// Secret for the server's own users.
-#[must_use]
-pub fn admin_secret_name(plan: &Plan) -> String {
-    match &plan.credentials {
-        Credentials::Existing { admin, .. } => admin.clone(),
-        Credentials::Generated { .. } | Credentials::External { .. } => named(plan, "admin"),
-    }
-}
 
 /// `<name>-app` and `<name>-admin`, without any password: those are filled in the cluster by another field manager.
 ///
@@ -48,8 +30,8 @@ pub(super) fn build_secrets(input: &Input<'_>) -> Vec<Secret> {
         .map(|(&key, value)| (key.to_owned(), ByteString(value.clone().into_bytes())))
         .collect();
     vec![
-        secret(app_secret_name(input.plan), binding_type(input), Some(facts)),
-        secret(admin_secret_name(input.plan), "Opaque".to_owned(), None),
+        secret(input.plan.app_secret(), binding_type(input), Some(facts)),
+        secret(input.plan.admin_secret(), "Opaque".to_owned(), None),
     ]
 }
 

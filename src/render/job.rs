@@ -8,7 +8,6 @@ use crate::engine::{Container, Image, Size, Task};
 
 use super::Input;
 use super::access::fills_by_job;
-use super::credentials::{admin_secret_name, app_secret_name};
 use super::metadata::{Component, hash, metadata, named, pod_labels};
 use super::pod::build_pod_spec;
 
@@ -26,14 +25,15 @@ pub(super) fn build_jobs(input: &Input<'_>) -> Vec<Job> {
     if input.plan.restore.is_some() {
         let account = input.plan.name.clone();
         let spec = build_task(input, Component::Restore, account, false, &input.facts.restore, 6);
-        jobs.push(build_job(input, "restore", Component::Restore, spec));
+        jobs.push(build_job(input, "restore", Component::Restore, spec, ""));
     }
     jobs
 }
 
-/// A Job's template cannot change, so its name holds a hash of its whole spec: another spec is another Job.
-fn build_job(input: &Input<'_>, suffix: &str, component: Component, spec: JobSpec) -> Job {
-    let text = serde_json::to_string(&spec).unwrap_or_default();
+/// A Job's template cannot change, so its name holds a hash of its whole spec: another spec is another Job. `also`:
+/// what it works on, where another content is other work.
+fn build_job(input: &Input<'_>, suffix: &str, component: Component, spec: JobSpec, also: &str) -> Job {
+    let text = serde_json::to_string(&spec).unwrap_or_default() + also;
     let name = format!("{}-{}", named(input.plan, suffix), hash(&text, 5));
     Job { metadata: metadata(input, name, component), spec: Some(spec), status: None }
 }
@@ -49,9 +49,9 @@ fn build_credentials(input: &Input<'_>) -> Job {
                 "--engine".to_owned(),
                 plan.engine.as_str().to_owned(),
                 "--app-secret".to_owned(),
-                app_secret_name(plan),
+                plan.app_secret(),
                 "--admin-secret".to_owned(),
-                admin_secret_name(plan),
+                plan.admin_secret(),
                 "--wait".to_owned(),
                 format!("{FILL_DEADLINE}s"),
             ],
@@ -62,7 +62,9 @@ fn build_credentials(input: &Input<'_>) -> Job {
         deadline: 2 * FILL_DEADLINE,
     };
     let spec = build_task(input, Component::Credentials, named(plan, "credentials"), true, &task, 6);
-    build_job(input, "credentials", Component::Credentials, spec)
+    // The URI names the members; with others it has to be made anew.
+    let members = input.facts.app_facts.get("hosts").map_or("", String::as_str);
+    build_job(input, "credentials", Component::Credentials, spec, members)
 }
 
 /// The Job of a task. `retries` is how often a failed pod is followed by another.

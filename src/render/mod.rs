@@ -20,7 +20,6 @@ mod printer;
 mod service;
 mod stateful_set;
 
-pub use credentials::{admin_secret_name, app_secret_name};
 pub use cron_job::backup_job;
 pub use manifest_set::{ExternalSecret, Files, ManifestSet, Object, PodMonitor, Scripts};
 pub use metadata::{

@@ -17,7 +17,6 @@ use crate::engine::{self, Image, ProbeAction, Size, VolumeSource};
 use crate::plan::Plan;
 
 use super::Input;
-use super::credentials::{admin_secret_name, app_secret_name};
 use super::metadata::named;
 
 /// Configuration is no secret.
@@ -255,7 +254,7 @@ fn build_volume(plan: &Plan, volume: &engine::Volume) -> Volume {
         VolumeSource::Config => built.config_map = Some(config_map("config", CONFIG_MODE)),
         VolumeSource::Scripts => built.config_map = Some(config_map("scripts", SCRIPT_MODE)),
         VolumeSource::Credentials { app, admin } => {
-            let keys = [(app_secret_name(plan), app), (admin_secret_name(plan), admin)];
+            let keys = [(plan.app_secret(), app), (plan.admin_secret(), admin)];
             built.projected = Some(ProjectedVolumeSource {
                 default_mode: Some(SECRET_MODE),
                 sources: Some(

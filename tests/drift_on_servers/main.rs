@@ -35,7 +35,7 @@ use dbrender::diff::{
 };
 use dbrender::engine;
 use dbrender::plan::Plan;
-use dbrender::render::{Object, admin_secret_name, app_secret_name};
+use dbrender::render::Object;
 use mutation::{is_at, mutations};
 use plans::Case;
 use serde_json::{Map, Value, json};
@@ -123,8 +123,7 @@ async fn apply(server: &Server, case: &Case) {
         server.apply(&secret).await.ok().unwrap();
     }
     let engine = engine::by_name(case.plan.engine).unwrap();
-    let secrets =
-        [(app_secret_name(&case.plan), engine.app_keys()), (admin_secret_name(&case.plan), engine.admin_keys())];
+    let secrets = [(case.plan.app_secret(), engine.app_keys()), (case.plan.admin_secret(), engine.admin_keys())];
     for (name, keys) in secrets {
         if !case.objects.iter().any(|object| object.kind == "Secret" && object.name == name) {
             continue;

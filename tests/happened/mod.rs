@@ -10,7 +10,6 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use dbrender::engine;
 use dbrender::plan::Plan;
-use dbrender::render::{admin_secret_name, app_secret_name};
 use serde_json::{Map, Value, json};
 
 /// A password that is in every cluster of these tests. No output may hold it.
@@ -139,7 +138,7 @@ impl Writer {
 /// Keys of the Secrets that are filled inside the cluster.
 pub(crate) fn filled_keys(plan: &Plan) -> Vec<(String, Vec<&'static str>)> {
     let Some(engine) = engine::by_name(plan.engine) else { return Vec::new() };
-    [(app_secret_name(plan), engine.app_keys()), (admin_secret_name(plan), engine.admin_keys())]
+    [(plan.app_secret(), engine.app_keys()), (plan.admin_secret(), engine.admin_keys())]
         .into_iter()
         .map(|(name, keys)| (name, keys.iter().map(|key| key.key()).collect()))
         .collect()

@@ -126,7 +126,7 @@ fn each_rule_has_its_code_and_says_what_is_wrong() {
         ),
         (
             json!({"spec": {"engine": "mongodb", "version": "8.0"}}),
-            &["DBR312 spec.engine this dbrender cannot render mongodb yet; it renders postgresql"],
+            &["DBR314 spec.engine what runs in the pods of MongoDB has not run on its server"],
         ),
         (
             json!({"spec": {"engine": "mysql", "version": "8.4"}}),
@@ -208,7 +208,7 @@ fn each_rule_has_its_code_and_says_what_is_wrong() {
         (json!({"spec": {"failover": "Manual"}}), &[]),
         (
             json!({"spec": {"engine": "mongodb", "failover": "Manual"}}),
-            &["DBR312 spec.engine", "DBR351 spec.failover mongodb always elects its primary"],
+            &["DBR311 spec.version", "DBR351 spec.failover mongodb always elects its primary"],
         ),
         (
             json!({"spec": {"database": "postgres", "version": "x", "resources": {"memory": "1Mi"}}}),

@@ -12,7 +12,7 @@ mod value;
 use std::collections::BTreeMap;
 
 use crate::api::{DatabaseSpec, EngineName};
-use crate::engine::{Engine, Facts, Release, RoleSelector, StoredKey, VersionMove, facts, tasks, uri_part};
+use crate::engine::{Engine, Facts, Release, RoleSelector, StoredKey, Trial, VersionMove, facts, tasks, uri_part};
 use crate::plan::{Plan, Profile};
 use crate::problem::Problems;
 
@@ -43,8 +43,8 @@ impl Engine for MySql {
         releases::of_edition(edition)
     }
 
-    fn is_proven(&self, series: &str, profile: Profile) -> bool {
-        releases::is_proven(series, profile)
+    fn trial(&self, series: &str, profile: Profile) -> Trial {
+        releases::trial(series, profile)
     }
 
     fn check(&self, spec: &DatabaseSpec, out: &mut Problems) {

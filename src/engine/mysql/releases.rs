@@ -1,6 +1,6 @@
 //! MySQL in the image catalog: the two series with long support, in Oracle's official images.
 
-use crate::engine::{ImageOf, Release, VersionMove};
+use crate::engine::{ImageOf, Release, Trial, VersionMove};
 use crate::plan::Profile;
 
 /// User and group of the official image.
@@ -41,8 +41,8 @@ pub(super) fn of_edition(edition: u32) -> &'static [Release] {
 /// What has run on real servers, with `testbed/unshare/mysql-server` and `testbed/life mysql`.
 const PROVEN: [(&str, Profile); 1] = [("9.7", Profile::Automatic)];
 
-pub(super) fn is_proven(series: &str, profile: Profile) -> bool {
-    PROVEN.contains(&(series, profile))
+pub(super) fn trial(series: &str, profile: Profile) -> Trial {
+    if PROVEN.contains(&(series, profile)) { Trial::Whole } else { Trial::None }
 }
 
 /// The exporter of an edition.

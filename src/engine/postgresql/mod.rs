@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 
 use crate::api::{DatabaseSpec, EngineName};
 use crate::engine::{
-    Engine, Facts, Release, RoleSelector, RunConfigMap, StoredKey, VersionMove, facts, tasks, uri_part,
+    Engine, Facts, Release, RoleSelector, RunConfigMap, StoredKey, Trial, VersionMove, facts, tasks, uri_part,
 };
 use crate::plan::{Plan, Profile};
 use crate::problem::Problems;
@@ -46,8 +46,8 @@ impl Engine for PostgreSql {
         releases::of_edition(edition)
     }
 
-    fn is_proven(&self, _series: &str, _profile: Profile) -> bool {
-        true
+    fn trial(&self, _series: &str, _profile: Profile) -> Trial {
+        Trial::Whole
     }
 
     fn check(&self, spec: &DatabaseSpec, out: &mut Problems) {
