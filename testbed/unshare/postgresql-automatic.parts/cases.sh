@@ -33,6 +33,25 @@ case_first_start() {
   within 60 'with all rows' holds 0 100
 }
 
+# Members that have an address, and of which nothing listens yet: the order in which pods come up is nobody's promise.
+case_first_start_before_the_others_listen() {
+  local i
+  for i in 1 2; do
+    mkdir "$WORLD/pods/unheard-$i"
+    : > "$WORLD/pods/unheard-$i/published"
+    ln -sfn "$WORLD/pods/unheard-$i" "$WORLD/pods/$i"
+  done
+  set_replicas 3
+  deliver
+  start 0
+  within 60 'it says for whom it waits' says 'does not answer: it may hold the data' "$(log_of 0 postgresql)"
+  check 'and its container was not started again' test ! -e "$(pod_of 0)/restarts-postgresql"
+  start 1 2
+  within 120 'a leader, as soon as they answer' leads 0
+  within 90 'all three' ready 2
+  check 'at the first attempt' test ! -e "$(pod_of 0)/restarts-postgresql"
+}
+
 case_first_start_killed() {
   local delay
   for delay in 2 3 4 5; do

@@ -123,7 +123,7 @@ SQL
 role_at() {
   # shellcheck disable=SC2016 # for the inner shell
   timeout 5 bash -c 'exec 3<>"/dev/tcp/$0/$1" && printf "GET /patroni HTTP/1.0\r\n\r\n" >&3 && cat <&3' "$(member_host "$1")" "$patroni_port" 2>/dev/null |
-    sed -n 's/.*"role": "\([a-z_]*\)".*/\1/p' | head -n 1
+    sed -n 's/.*"role": "\([a-z_]*\)".*/\1/p' | head -n 1 || :   # no answer is an answer, and no end of the script
 }
 
 # wait_for_empty_members DIRECTORY: an empty database may only come to be when no member has data. Patroni's own guard is the annotation
@@ -135,7 +135,7 @@ wait_for_empty_members() {
     wanted=$(fact replicas)
     for i in $(others); do
       if known "$i"; then
-        role=$(role_at "$i") || role=''   # one that does not listen yet ends the pipe with an error
+        role=$(role_at "$i")
         case $role in
           uninitialized) ;;
           '') doubt="$(member_name "$i") exists but does not answer: it may hold the data." ;;
