@@ -33,8 +33,8 @@ PY
   is 'others than the group have no access' '' "$(find "$dir" -perm /007)"
   no 'no password hash is in the roles' grep -qiE 'password|SCRAM' "$dir/globals.sql"
   ok 'tables hidden by row security are in it with all rows' bash -c \
-    "'$POSTGRESQL/pg_restore' -f - '$dir/databases/app.dump' | grep -q 'hidden by policy'"
-  is 'the marker of a restore is not in it' 0 "$("$POSTGRESQL/pg_restore" --list "$dir/databases/postgres.dump" | grep -c dbrender || :)"
+    "'$client/pg_restore' -f - '$dir/databases/app.dump' | grep -q 'hidden by policy'"
+  is 'the marker of a restore is not in it' 0 "$("$client/pg_restore" --list "$dir/databases/postgres.dump" | grep -c dbrender || :)"
 }
 
 cases_backup_secrets() {
@@ -74,7 +74,7 @@ cases_backup_passwords() {
     backup
     ended_well "password ${word:0:30}"
   done
-  no 'a wrong password is refused by this server' bash -c "PGPASSWORD=wrong '$POSTGRESQL/psql' -w -h ${address[source]} -U backup -d postgres -c 'select 1'"
+  no 'a wrong password is refused by this server' bash -c "PGPASSWORD=wrong '$client/psql' -w -h ${address[source]} -U backup -d postgres -c 'select 1'"
   local before
   before=$(ids backups)
   printf 'one\ntwo' >"$WORLD/credentials/source/backup-password"

@@ -106,7 +106,7 @@ select 'create database app owner app' where not exists (select from pg_database
   done >/dev/null 2>&1 &
   local agent=$!
   while [[ -e $WORLD/company ]]; do
-    PGPASSWORD='app of target' timeout 5 "$POSTGRESQL/psql" -w -Atq -h "${address[target]}" -U app -d app -c 'select pg_sleep(0.5)' || sleep 0.05
+    PGPASSWORD='app of target' timeout 5 "$client/psql" -w -Atq -h "${address[target]}" -U app -d app -c 'select pg_sleep(0.5)' || sleep 0.05
   done >/dev/null 2>&1 &
   local client=$!
   restore

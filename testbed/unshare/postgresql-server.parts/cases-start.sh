@@ -86,15 +86,14 @@ case_lock_file_names_another_process() {
 case_agent_killed() {
   start 0
   within 60 'the primary is ready' ready 0
-  eventually 10 test -e "$(pod_of 0)/unshared-agent"
+  eventually 10 says 'Agent of' "$(log_of 0 agent)"
   signal STOP 0 agent
   check 'writes go on while the agent is frozen' insert 0 1 10
   check 'liveness does not ask the agent' inside 0 postgresql /opt/dbrender/probe.sh liveness
   signal CONT 0 agent
   signal KILL 0 agent
   check 'writes go on without the agent' insert 0 11 20
-  within 10 'the agent is back' says 'ended with' "$(log_of 0 agent)"
-  sleep 1
+  within 10 'the agent is back' same 2 grep -c 'Agent of' "$(log_of 0 agent)"
   local began=$EPOCHREALTIME
   signal TERM 0 agent
   eventually 5 says 'ended with 0' "$(log_of 0 agent)"
