@@ -150,11 +150,12 @@ recipe_rclone() {
 recipe_rclone_config() { echo "{\"Env\": [\"PATH=$system_path\", \"XDG_CONFIG_HOME=/config\"], \"Entrypoint\": [\"rclone\"]}"; }
 recipe_rclone_inputs() { declare -f recipe_rclone recipe_rclone_config; cat "$testbed/wheels/rclone.txt"; }
 
+# The suite's exporter is one release older than the catalog's, whose Go module the module proxy does not give out.
 recipe_postgres_exporter() {
-  debian_root bookworm "$2"
-  apt_lists bookworm
-  (cd "$cache/apt/bookworm/packages" && apt bookworm download prometheus-postgres-exporter)
-  unpack_package bookworm prometheus-postgres-exporter "$2"
+  debian_root forky "$2"
+  apt_lists forky
+  (cd "$cache/apt/forky/packages" && apt forky download prometheus-postgres-exporter)
+  unpack_package forky prometheus-postgres-exporter "$2"
   cp "$2/usr/bin/prometheus-postgres-exporter" "$2/usr/bin/postgres_exporter"
 }
 recipe_postgres_exporter_config() {

@@ -263,3 +263,8 @@ case_all_volumes_lost() {
   kubectl annotate configmap "$name-patroni-config" initialize- > /dev/null
   within 180 'the command of the sentence works' leads 0
 }
+
+case_exporter() {
+  check 'three members' three
+  exporter_of 0 1
+}

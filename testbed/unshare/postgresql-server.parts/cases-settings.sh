@@ -142,3 +142,8 @@ case_lowered_without_standbys() {
   within 20 'with all rows' holds 2 200
   within 20 'and the lowered setting' same 40 query 1 'SHOW max_connections'
 }
+
+case_exporter() {
+  check 'a primary and two standbys' three
+  exporter_of 0 1
+}

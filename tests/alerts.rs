@@ -1,0 +1,145 @@
+//! Alerts and dashboards of the chart are queries that Prometheus reads (`testbed/promql`, built on first use), and those about
+//! databases ask for nothing but what a real exporter gave beside a real server (`fixtures/series`).
+
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test may use files and programs, and ends where it fails"
+)]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use dbrender::yaml::{Limits, read_stream};
+use serde_json::Value;
+
+/// What Prometheus adds to every series of a `PodMonitor`, as far as alerts and panels use it.
+const OF_THE_TARGET: [&str; 3] = ["job", "namespace", "pod"];
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// Files of a folder whose name ends so, in order.
+fn files(folder: &Path, end: &str) -> Vec<PathBuf> {
+    let files = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let mut files: Vec<PathBuf> = files.filter(|path| path.to_string_lossy().ends_with(end)).collect();
+    files.sort();
+    files
+}
+
+/// The texts at every key `expr`, and, of a dashboard's variables, what `label_values` looks at.
+fn queries(value: &Value, found: &mut Vec<String>) {
+    match value {
+        Value::Object(fields) => {
+            for (key, field) in fields {
+                let text = field.as_str().unwrap_or_default();
+                if key == "expr" {
+                    found.push(text.to_owned());
+                } else if let Some((query, _)) =
+                    text.strip_prefix("label_values(").and_then(|rest| rest.rsplit_once(','))
+                {
+                    found.push(query.to_owned());
+                } else {
+                    queries(field, found);
+                }
+            }
+        }
+        Value::Array(items) => items.iter().for_each(|item| queries(item, found)),
+        _ => {}
+    }
+}
+
+fn queries_of(file: &Path) -> Vec<String> {
+    let (documents, problems) = read_stream(&fs::read_to_string(file).unwrap(), &Limits::default());
+    assert!(problems.is_empty(), "{}: {problems:?}", file.display());
+    let mut found = Vec::new();
+    queries(&documents[0].root.to_json(), &mut found);
+    assert!(found.len() > 5, "{}: {found:?}", file.display());
+    found
+}
+
+/// What Prometheus makes of each query.
+fn read(queries: &[String], test: &str) -> Vec<Value> {
+    let program = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("promql-{test}"));
+    let source = root().join("testbed/promql");
+    let status = Command::new("go").args(["build", "-o"]).arg(&program).arg(".").current_dir(source).status();
+    assert!(status.as_ref().is_ok_and(std::process::ExitStatus::success), "go build in testbed/promql: {status:?}");
+    let mut child = Command::new(program).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let text: String = queries.iter().map(|query| format!("{}\n", Value::from(query.as_str()))).collect();
+    child.stdin.take().unwrap().write_all(text.as_bytes()).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success());
+    let answers = String::from_utf8(output.stdout).unwrap();
+    let answers: Vec<Value> = answers.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(answers.len(), queries.len());
+    answers
+}
+
+/// Names and their labels, as a trial recorded them: `RECORD=fixtures/series testbed/unshare/… exporter`.
+fn recorded(file: &Path) -> BTreeMap<String, BTreeSet<String>> {
+    let mut series: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for line in fs::read_to_string(file).unwrap().lines() {
+        let mut words = line.split(' ').map(str::to_owned);
+        series.entry(words.next().unwrap()).or_default().extend(words);
+    }
+    assert!(series.len() > 40, "{}: {} series", file.display(), series.len());
+    series
+}
+
+fn words(list: &Value) -> impl Iterator<Item = &str> {
+    list.as_array().into_iter().flatten().map(|word| word.as_str().unwrap())
+}
+
+/// What a query asks for that was not given.
+fn strange(answer: &Value, given: &BTreeMap<String, BTreeSet<String>>) -> Vec<String> {
+    let mut faults = Vec::new();
+    let mut known: BTreeSet<&str> = OF_THE_TARGET.into();
+    for selector in answer["selectors"].as_array().into_iter().flatten() {
+        let name = selector["name"].as_str().unwrap();
+        let Some(labels) = given.get(name) else {
+            faults.push(name.to_owned());
+            continue;
+        };
+        known.extend(labels.iter().map(String::as_str));
+        let asked =
+            words(&selector["labels"]).filter(|label| !labels.contains(*label) && !OF_THE_TARGET.contains(label));
+        faults.extend(asked.map(|label| format!("{name}{{{label}}}")));
+    }
+    faults.extend(words(&answer["labels"]).filter(|label| !known.contains(label)).map(|label| format!("by {label}")));
+    faults
+}
+
+#[test]
+fn prometheus_reads_every_alert_and_every_panel() {
+    let chart = root().join("charts/dbrender/files");
+    let all = [files(&chart, "rules.yaml"), files(&chart, "dashboard.json")].concat();
+    assert!(all.len() >= 4, "{all:?}");
+    let queries: Vec<String> = all.iter().flat_map(|file| queries_of(file)).collect();
+    let answers = read(&queries, "reads");
+    let faults: Vec<_> = queries.iter().zip(&answers).filter(|(_, answer)| !answer["error"].is_null()).collect();
+    assert!(faults.is_empty(), "{faults:#?}");
+}
+
+#[test]
+fn alerts_and_panels_ask_for_what_real_exporters_gave() {
+    let mut faults = Vec::new();
+    for series in files(&root().join("fixtures/series"), ".txt") {
+        let name = series.file_stem().unwrap().to_string_lossy().into_owned();
+        let engine = name.split('-').next().unwrap();
+        let given = recorded(&series);
+        for end in ["rules.yaml", "dashboard.json"] {
+            let file = root().join(format!("charts/dbrender/files/{engine}-{end}"));
+            let queries = queries_of(&file);
+            for (query, answer) in queries.iter().zip(read(&queries, "asks")) {
+                faults.extend(strange(&answer, &given).iter().map(|what| format!("{name}: {what} in {query}")));
+            }
+        }
+    }
+    assert!(faults.is_empty(), "{faults:#?}");
+}
