@@ -107,11 +107,15 @@ impl Change<'_> {
     fn members(&self, out: &mut Problems) {
         let (before, after) = (self.old.failover, self.new.failover);
         if before != after {
-            out.report(
-                Code::ProfileChanged,
-                spec("failover"),
-                format!("failover changes from {before:?} to {after:?}, which is a migration"),
-            );
+            let (code, why) = match self.old.replicas.max(self.new.replicas) {
+                0 | 1 => (Code::ProfileChanged, "which is a migration".to_owned()),
+                // Seen on real servers: the first that restarted led beside the primary.
+                several => (
+                    Code::ProfileChangedAtOnce,
+                    format!("with {several} members at once: two could come to take writes"),
+                ),
+            };
+            out.report(code, spec("failover"), format!("failover changes from {before:?} to {after:?}, {why}"));
         }
         let (from, to) = (self.old.primary.unwrap_or(0), self.new.primary.unwrap_or(0));
         if members::profile(before) == Profile::Manual

@@ -382,6 +382,11 @@ codes! {
         "Members restart one after the other. Those that have restarted without a certificate are not heard by those that still use theirs, and the majority is lost on the way.",
         "keep spec.tls, or go down to one member before"
     }
+    "DBR412" ProfileChangedAtOnce Error {
+        "failover changes while there is more than one member",
+        "Members restart one after the other, the highest ordinal first. Under the other profile it does not know that member 0 takes writes, and takes writes too.",
+        "set replicas: 1 and let it be applied; then change failover; then raise replicas. The page of the engine in docs/ has the recipe"
+    }
     "DBR501" InvalidPlatform Error {
         "a value of the platform file is not valid",
         "The platform file decides over every Database of the repository, so it is not guessed at.",

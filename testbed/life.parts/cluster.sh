@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # The cluster of a trial: what is applied, what is waited for, and what its members say when something went wrong.
-# Needs lib/messages.sh; in: $kubeconfig, $kubectl, $namespace, $dbrender, $work, $image, $platform (options of render).
+# Needs lib/messages.sh; in: $of_version (of what is rendered next), $kubeconfig, $kubectl, $namespace, $dbrender, $work, $image, $platform (options of render).
 
 patience=${PATIENCE:-900} # seconds that anything may take; this machine may be busy with other things
 
@@ -18,7 +18,7 @@ database() {
   shift 2
   {
     printf 'apiVersion: app.example.com/v1alpha1\nkind: Database\nmetadata: {name: %s, namespace: %s}\nspec:\n' "$name" "$namespace"
-    printf '  engine: %s\n  version: "%s"\n  failover: %s\n  replication: %s\n  replicas: %s\n' "$engine" "$version" "$failover" "$replication" "$replicas"
+    printf '  engine: %s\n  version: "%s"\n  failover: %s\n  replication: %s\n  replicas: %s\n' "$engine" "$of_version" "$failover" "$replication" "$replicas"
     printf '  storage: {size: 1Gi, storageClass: standard}\n  resources: {cpu: 500m, memory: %s}\n' "${memory:-512Mi}"
     printf '  backup: {enabled: true, schedule: "0 3 * * *", retention: 3}\n'
     if (($# > 0)); then printf '  %s\n' "$@"; fi

@@ -424,6 +424,12 @@ fn what_may_change() {
         ),
         (none.clone(), json!({"spec": {"failover": "Manual"}}), &["DBR408 spec.failover"]),
         (
+            json!({"spec": {"failover": "Manual", "replicas": 3}}),
+            json!({"spec": {"replicas": 3}}),
+            &["DBR412 spec.failover failover changes from Manual to Automatic, with 3 members"],
+        ),
+        (json!({"spec": {"replicas": 3}}), json!({"spec": {"failover": "Manual"}}), &["DBR412 "]),
+        (
             manual.clone(),
             with(&manual, json!({"spec": {"parameters": {"max_connections": "50"}}})),
             &[

@@ -87,12 +87,13 @@ hand_over() {
   request restart
 }
 
-# Slots of members that are no more, or whose WAL is lost, only hold the disk; a member makes its own slot again.
+# Slots of members that are no more, or whose WAL is lost, only hold the disk; a member makes its own slot again. So do those that Patroni
+# made while the profile was Automatic, by the member's name.
 tidy_slots() {
   local slot wanted
   wanted=$(fact replicas)
-  here "SELECT slot_name FROM pg_replication_slots WHERE slot_type = 'physical' AND NOT active AND slot_name ~ '^member_[0-6]\$'
-    AND (substr(slot_name, 8)::int >= ${wanted:-7} OR wal_status = 'lost')" |
+  here "SELECT slot_name FROM pg_replication_slots WHERE slot_type = 'physical' AND NOT active AND CASE WHEN slot_name ~ '^member_[0-6]\$'
+    THEN substr(slot_name, 8)::int >= ${wanted:-7} OR wal_status = 'lost' ELSE slot_name ~ '^${DB_NAME//[-.]/_}_[0-6]\$' END" |
     while IFS= read -r slot; do here "SELECT pg_drop_replication_slot('$slot')" > /dev/null && say "Dropped the slot $slot."; done
 }
 

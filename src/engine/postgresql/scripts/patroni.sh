@@ -154,6 +154,25 @@ wait_for_empty_members() {
   done
 }
 
+# wait_for_manual_members: a server that still runs as in Manual publishes whom it was told to follow. It may take writes, and Patroni
+# knows nothing of it and would lead beside it.
+wait_for_manual_members() {
+  local i told doubt
+  has_data || return 0
+  write_passfile || true
+  while :; do
+    doubt=''
+    for i in $(others); do
+      if [ "$i" -lt "$(fact replicas)" ] && known "$i" && read -r _ _ _ _ told _ < <(state_of "$i") && [ "$told" != - ]; then
+        doubt=$(member_name "$i")
+      fi
+    done
+    [ -n "$doubt" ] || return 0
+    say "$doubt still runs with failover: Manual and may take writes, so this member does not start beside it. Set failover back to Manual; then replicas to 1; then failover to Automatic."
+    rest 1
+  done
+}
+
 # resume_bootstrap: Patroni marks a database as being initialised before it is, and waits for ever when that was interrupted. The
 # member that was initialising is known by what it left on its volume: it finishes, unless the others have a leader by now.
 resume_bootstrap() {

@@ -26,6 +26,7 @@ if [ "$PROFILE" = automatic ]; then
   rm -f "$patroni_files/leaving"
   write_member 100 || true
   work_resume
+  wait_for_manual_members
   resume_bootstrap
   trap - TERM INT
   exec patroni "$patroni_files"
