@@ -25,7 +25,7 @@ const TMP: Mount = Mount { volume: "tmp", path: "/tmp", writable: true };
 pub(super) fn backup(plan: &Plan) -> Task {
     let mounts = vec![BACKUP, CONFIG, CREDENTIALS, SCRIPTS, TMP];
     let dump = |name| server_container(name, "/etc/dbrender/scripts/backup.sh", mounts.clone());
-    let credentials = credentials("backup-password");
+    let credentials = credentials(&["backup-password"]);
     match &plan.backup.destination {
         Destination::Volume(_) => Task {
             init: Vec::new(),
@@ -46,7 +46,9 @@ pub(super) fn backup(plan: &Plan) -> Task {
 pub(super) fn restore(plan: &Plan) -> Task {
     let mounts = vec![BACKUP, CONFIG, CREDENTIALS, SCRIPTS, TMP];
     let mut load = server_container("restore", "/etc/dbrender/scripts/restore.sh", mounts);
-    let credentials = credentials("restore-password");
+    // Who restores is gone when the restore is done; a pod that comes after that, because the first one died before it said so
+    // or the Job was made anew, asks as the one who backs up.
+    let credentials = credentials(&["backup-password", "restore-password"]);
     let (init, source) = match plan.restore.as_ref().map(|r| (&r.source, &r.name)) {
         Some((Destination::S3(bucket), _)) => {
             (vec![rclone("fetch", "/etc/dbrender/scripts/download.sh", bucket)], work(plan))
@@ -65,8 +67,8 @@ fn work(plan: &Plan) -> VolumeSource {
     VolumeSource::Disk(plan.storage.size.bytes().unwrap_or(0))
 }
 
-fn credentials(key: &'static str) -> VolumeSource {
-    VolumeSource::Credentials { app: Vec::new(), admin: vec![(key, key)] }
+fn credentials(keys: &[&'static str]) -> VolumeSource {
+    VolumeSource::Credentials { app: Vec::new(), admin: keys.iter().map(|&key| (key, key)).collect() }
 }
 
 fn volumes(credentials: VolumeSource, backup: VolumeSource) -> Vec<Volume> {

@@ -21,6 +21,10 @@ mount --bind "$POD/credentials" "$root/etc/dbrender/credentials"
 [ ! -e "$POD/tls" ] || mount --bind "$POD/tls" "$root/etc/dbrender/tls"
 mount --bind "$POD/opt" "$root/opt/dbrender"
 mount --bind "$POD/run" "$root/run/mysqld"
+if [ -e "$POD/front" ]; then
+  mkdir -p "$root/usr/local/sbin"
+  mount --bind "$POD/front" "$root/usr/local/sbin"
+fi
 [ "$CONTAINER" != agent ] || mount --bind "$POD/patroni" "$root/run/dbrender"
 mount --bind "$POD/tmp" "$root/tmp"
 case $CONTAINER in setup | backup | restore) mount --bind "$WORLD/scripts" "$root/etc/dbrender/scripts" ;; esac

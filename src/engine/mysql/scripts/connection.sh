@@ -40,11 +40,13 @@ login_as() {
   ) || fail "Could not write $LOGIN; /tmp must be writable."
 }
 
+# What each session begins with: quotes mean what they mean here, names of many tables fit, and a lock that somebody holds is told.
+SESSION="SESSION sql_mode = 'STRICT_TRANS_TABLES', SESSION group_concat_max_len = 1000000, SESSION lock_wait_timeout = 60"
+
 # ask [OPTION…] <<< SQL: plain rows, tabs between. Any error is an exit code; the server's words go to the log and to $WORK/said.
 ask() {
   local code=0
-  mysql --defaults-file="$LOGIN" --connect-timeout=10 -N -B \
-    --init-command="SET SESSION sql_mode = 'STRICT_TRANS_TABLES', SESSION group_concat_max_len = 1000000" "$@" 2> "$WORK/said" || code=$?
+  mysql --defaults-file="$LOGIN" --connect-timeout=10 -N -B --init-command="SET $SESSION" "$@" 2> "$WORK/said" || code=$?
   cat "$WORK/said" >&2
   return "$code"
 }

@@ -3,7 +3,8 @@
 #
 # The server has no way to make several databases visible at once, so the application is locked out while they are loaded. A row in
 # dbrender.restore says that a restore has begun, and at its end that it is done. A run may die at any point: the next one drops what the
-# former has loaded, which that row lists, and starts again.
+# former has loaded, which dbrender.restore_databases lists, and starts again. A former run may also live on where nobody sees it, on a
+# node that was cut off: the row names the run that it belongs to, and what another one sends then fails.
 set -euo pipefail
 export LC_ALL=C
 umask 077
@@ -20,6 +21,34 @@ values() {
   need_values SERIES APP_DATABASE APP_USERNAME PORT SERVICE RESTORE_ID SOURCE_PATH BACKUP
   : "${WAIT_SECONDS:=900}"
   BASE=/backup/$SOURCE_PATH
+  ATTEMPT=$(< /proc/sys/kernel/random/uuid)
+}
+
+# take_over: from here on every session of this run fails as soon as the row belongs to another one.
+take_over() {
+  ask << SQL || fail_said "Could not write that the restore has begun"
+CREATE DATABASE IF NOT EXISTS dbrender;
+CREATE TABLE IF NOT EXISTS dbrender.restore (id VARCHAR(200) PRIMARY KEY, backup VARCHAR(20) NOT NULL, attempt CHAR(36) NOT NULL, finished_at TIMESTAMP(6) NULL);
+CREATE TABLE IF NOT EXISTS dbrender.restore_databases (id VARCHAR(200), name VARCHAR(64), PRIMARY KEY (id, name));
+INSERT INTO dbrender.restore (id, backup, attempt) VALUES ($(text "$RESTORE_ID"), '$ID', '$ATTEMPT') AS new
+  ON DUPLICATE KEY UPDATE backup = new.backup, attempt = new.attempt;
+SQL
+  # Two rows where one is allowed is an error, and a session whose first statement fails is closed.
+  MINE="@mine = (SELECT 1 UNION ALL SELECT 2 WHERE NOT EXISTS (SELECT * FROM dbrender.restore WHERE id = $(text "$RESTORE_ID") AND attempt = '$ATTEMPT'))"
+  SESSION+=", $MINE"
+  end_sessions restore
+}
+
+# end_sessions USER: all but this one's, until they are gone. A session whose client has died without a word lives for hours, with its locks.
+end_sessions() {
+  local deadline=$((SECONDS + 60)) sessions
+  while :; do
+    sessions=$(ask <<< "SELECT CONCAT('KILL ', id, ';') FROM information_schema.processlist WHERE user = $(text "$1") AND id <> CONNECTION_ID()") || fail_said "Could not list the sessions"
+    [[ -n $sessions ]] || return 0
+    ((SECONDS < deadline)) || fail "Sessions of $1 do not end; trying again."
+    ask --force <<< "$sessions" || :
+    pause 0.2
+  done
 }
 
 # pick ID|latest: sets ID and DIR, after every byte of the backup was read.
@@ -133,33 +162,32 @@ prepare() {
       pick "$begun"
       check_backup
     fi
-    databases=$(ask <<< "SELECT name FROM dbrender.restore_databases WHERE id = $(text "$RESTORE_ID")") || fail_said "Could not read the state of a former attempt"
-    while IFS= read -r each; do
-      [[ -n $each ]] || continue
-      say "dropping $each, which a former attempt has loaded"
-      ask <<< "DROP DATABASE IF EXISTS $(name "$each")" || fail_said "Could not drop $each"
-    done <<< "$databases"
   fi
   # First out, then a look: after that nobody can have written.
   ask <<< "ALTER USER IF EXISTS $(text "$APP_USERNAME")@'%' ACCOUNT LOCK" || fail_said "Could not lock the application out"
-  ask <<< "SELECT CONCAT('KILL ', id, ';') FROM information_schema.processlist WHERE user = $(text "$APP_USERNAME")" > "$WORK/kill" || fail_said "Could not list the sessions"
-  ask --force < "$WORK/kill" || :
-  seen=$(first_content) || fail_said "Could not look into the server"
-  if [[ -n $seen ]]; then
-    ask <<< "ALTER USER IF EXISTS $(text "$APP_USERNAME")@'%' ACCOUNT UNLOCK" || :
-    fail "The server holds data already ($seen). A restore fills an empty server only; nothing was changed. Use a Database with new volumes." 4
-  fi
-  ask << SQL || fail_said "Could not prepare the server"
-CREATE DATABASE IF NOT EXISTS dbrender;
-CREATE TABLE IF NOT EXISTS dbrender.restore (id VARCHAR(200) PRIMARY KEY, backup VARCHAR(20) NOT NULL, finished_at TIMESTAMP(6) NULL);
-CREATE TABLE IF NOT EXISTS dbrender.restore_databases (id VARCHAR(200), name VARCHAR(64), PRIMARY KEY (id, name));
-REPLACE INTO dbrender.restore (id, backup) VALUES ($(text "$RESTORE_ID"), '$ID');
-DELETE FROM dbrender.restore_databases WHERE id = $(text "$RESTORE_ID");
-SQL
+  end_sessions "$APP_USERNAME"
+  [[ $seen == begun ]] || refuse_content
+  take_over
+  databases=$(ask <<< "SELECT name FROM dbrender.restore_databases WHERE id = $(text "$RESTORE_ID")") || fail_said "Could not read what a former attempt has loaded"
+  while IFS= read -r each; do
+    [[ -n $each ]] || continue
+    say "dropping $each, which a former attempt has loaded"
+    ask <<< "DROP DATABASE IF EXISTS $(name "$each")" || fail_said "Could not drop $each"
+  done <<< "$databases"
+  ask <<< "DELETE FROM dbrender.restore_databases WHERE id = $(text "$RESTORE_ID")" || fail_said "Could not write what is dropped"
+  refuse_content
+}
+
+refuse_content() {
+  local found
+  found=$(first_content) || fail_said "Could not look into the server"
+  [[ -n $found ]] || return 0
+  ask <<< "ALTER USER IF EXISTS $(text "$APP_USERNAME")@'%' ACCOUNT UNLOCK" || :
+  fail "The server holds data already ($found). A restore fills an empty server only; nothing was changed. Use a Database with new volumes." 4
 }
 
 # shellcheck disable=SC2329 # called by run
-load_from() { zstd --quiet -dc "$1" | mysql --defaults-file="$LOGIN" --binary-mode --max-allowed-packet=1G -- "$2"; }
+load_from() { zstd --quiet -dc "$1" | mysql --defaults-file="$LOGIN" --init-command="SET $MINE" --binary-mode --max-allowed-packet=1G -- "$2"; }
 load_database() {
   local name=$1 file=$2
   say "restoring $name"
@@ -174,12 +202,14 @@ load_users() {
   run load_plain "$DIR/globals.sql" || fail_said "The users could not be restored"
 }
 # shellcheck disable=SC2329 # called by run
-load_plain() { mysql --defaults-file="$LOGIN" < "$1"; }
+load_plain() { mysql --defaults-file="$LOGIN" --init-command="SET $MINE" < "$1"; }
 
-# A member that took over meanwhile may lack the end of what was loaded.
+# A member that took over meanwhile may lack the end of what was loaded; and only the run that the row names may say that it is done.
 finish() {
-  [[ $(ask <<< 'SELECT @@server_uuid') == "$SERVER" ]] || fail "Another member became primary meanwhile; starting over."
-  ask <<< "UPDATE dbrender.restore SET finished_at = NOW(6) WHERE id = $(text "$RESTORE_ID")" || fail_said "Could not write that the restore is done"
+  local rows
+  rows=$(ask <<< "UPDATE dbrender.restore SET finished_at = NOW(6) WHERE id = $(text "$RESTORE_ID") AND attempt = '$ATTEMPT' AND @@server_uuid = '$SERVER'; SELECT ROW_COUNT()") ||
+    fail_said "Could not write that the restore is done"
+  [[ $rows == 1 ]] || fail "Another member became primary meanwhile, or another run of this restore has begun; starting over."
   # The agent does it, too, when it sees that row.
   ask <<< "ALTER USER IF EXISTS $(text "$APP_USERNAME")@'%' ACCOUNT UNLOCK" || say "warning: the application is let in by the agent"
 }
