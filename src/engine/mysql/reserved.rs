@@ -10,12 +10,18 @@ pub(super) fn reserved(name: &str) -> Option<(&'static str, &'static str)> {
 const LIST: Reserved = Reserved { groups: RESERVED, open: &OPEN };
 
 /// Names that begin like reserved ones and are not.
-const OPEN: [&str; 8] = [
+const OPEN: [&str; 14] = [
     "binlog_cache_size",
     "binlog_expire_logs_seconds",
+    "binlog_group_commit_sync_delay",
+    "binlog_group_commit_sync_no_delay_count",
+    "binlog_row_metadata",
+    "binlog_rows_query_log_events",
     "binlog_stmt_cache_size",
     "binlog_transaction_compression",
+    "binlog_transaction_compression_level_zstd",
     "group_replication_consistency",
+    "log_bin_trust_function_creators",
     "log_error_verbosity",
     "replica_parallel_workers",
     "tls_version",
@@ -150,6 +156,10 @@ mod tests {
             ("port", true),
             ("group_replication_group_name", true),
             ("group_replication_consistency", false),
+            ("log_bin_trust_function_creators", false),
+            ("log_bin_index", true),
+            ("binlog_row_metadata", false),
+            ("binlog_row_image", true),
             ("ssl_ca", true),
             ("tls_version", false),
             ("max_connections", false),

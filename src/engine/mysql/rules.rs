@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::parameters::{self, Change, Parameter};
 use super::{reserved, value};
-use crate::api::{DatabaseSpec, Quantity};
+use crate::api::{DatabaseSpec, Failover, Quantity};
 use crate::engine::files;
 use crate::engine::identifier::{self, Name};
 use crate::engine::sizes::{self, Least};
@@ -36,7 +36,7 @@ pub(super) fn parameters(spec: &DatabaseSpec, series: &str, out: &mut Problems) 
     let mut all = BTreeMap::new();
     for (name, text) in &spec.parameters {
         let path = FieldPath::of("spec.parameters").key(name.as_str());
-        let setting = Setting { name, text, series, path };
+        let setting = Setting { name, text, series, path, group: spec.failover == Failover::Automatic };
         let Some((parameter, value)) = setting.read(memory, out) else { continue };
         if all.insert(parameter.name.to_owned(), value).is_some() {
             let message = format!("{} stands twice, in different spelling", parameter.name);
@@ -52,6 +52,8 @@ struct Setting<'a> {
     text: &'a str,
     series: &'a str,
     path: FieldPath,
+    /// Whether the members are a group.
+    group: bool,
 }
 
 impl Setting<'_> {
@@ -70,6 +72,12 @@ impl Setting<'_> {
         };
         if let Some((why, instead)) = reserved::reserved(parameter.name) {
             self.refuse(Code::ReservedParameter, format!("{} cannot be set: {why}", parameter.name), instead, out);
+            return None;
+        }
+        // A server that has not the plugin does not start with its settings.
+        if !self.group && parameter.name.starts_with("group_replication_") {
+            let message = format!("{} cannot be set: with failover: Manual the members are no group", parameter.name);
+            self.refuse(Code::ReservedParameter, message, "remove it, or use failover: Automatic", out);
             return None;
         }
         match value::read(parameter, self.text).and_then(|value| limit(parameter, value, memory)) {
@@ -175,6 +183,8 @@ mod tests {
             ("Max-Connections", "200", Ok("max_connections = 200")),
             ("innodb_buffer_pool_size", "512M", Ok("innodb_buffer_pool_size = 536870912")),
             ("sql_mode", "ANSI_QUOTES,STRICT_TRANS_TABLES", Ok("sql_mode = ANSI_QUOTES,STRICT_TRANS_TABLES")),
+            ("log_bin_trust_function_creators", "1", Ok("log_bin_trust_function_creators = ON")),
+            ("group_replication_consistency", "after", Ok("group_replication_consistency = AFTER")),
             (
                 "max_conections",
                 "10",
