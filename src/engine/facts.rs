@@ -23,7 +23,8 @@ pub struct Facts {
     pub run_config_maps: Vec<RunConfigMap>,
     /// Labels of the pods that the engine needs beside ours.
     pub pod_labels: BTreeMap<&'static str, String>,
-    /// What the pods may do with the Kubernetes API. Empty: no token is mounted.
+    /// What the pods may do with the Kubernetes API. Empty: no token is mounted. Else every container has one, or, with a
+    /// volume `ApiToken`, just those that mount it.
     pub access: Vec<AccessRule>,
     /// How the primary's Service finds the primary.
     pub primary: RoleSelector,
@@ -206,6 +207,8 @@ pub enum VolumeSource {
         /// Keys, which are also the file names.
         keys: Vec<&'static str>,
     },
+    /// What a client of the Kubernetes API looks for in a pod: token, certificate and namespace.
+    ApiToken,
     /// Empty at the start of the pod, in memory; counts against the memory limits. Bytes.
     Memory(u64),
     /// Empty at the start of the pod, on the node's disk. Bytes.

@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 
 use k8s_openapi::api::core::v1::{
-    Capabilities, ConfigMapVolumeSource, Container, ContainerPort, EmptyDirVolumeSource, EnvVar, EnvVarSource,
+    Capabilities, ConfigMapProjection, ConfigMapVolumeSource, Container, ContainerPort, DownwardAPIProjection,
+    DownwardAPIVolumeFile, EmptyDirVolumeSource, EnvVar, EnvVarSource,
     ExecAction, HTTPGetAction, KeyToPath, Lifecycle, LifecycleHandler, LocalObjectReference, ObjectFieldSelector,
     PersistentVolumeClaimVolumeSource, PodSecurityContext, PodSpec, Probe, ProjectedVolumeSource, ResourceRequirements,
-    SeccompProfile, SecretKeySelector, SecretProjection, SecretVolumeSource, SecurityContext, Toleration, Volume,
+    SeccompProfile, SecretKeySelector, SecretProjection, SecretVolumeSource, SecurityContext, ServiceAccountTokenProjection, Toleration, Volume,
     VolumeMount, VolumeProjection,
 };
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
@@ -158,6 +159,11 @@ fn image_of(plan: &Plan, image: Image) -> &str {
     }
 }
 
+/// A field of the pod itself.
+fn field(path: &str) -> ObjectFieldSelector {
+    ObjectFieldSelector { api_version: Some("v1".to_owned()), field_path: path.to_owned() }
+}
+
 fn build_env(variable: &engine::EnvVar) -> EnvVar {
     match variable {
         engine::EnvVar::Value(name, value) => {
@@ -166,13 +172,7 @@ fn build_env(variable: &engine::EnvVar) -> EnvVar {
         engine::EnvVar::Field(name, path) => EnvVar {
             name: (*name).to_owned(),
             value: None,
-            value_from: Some(EnvVarSource {
-                field_ref: Some(ObjectFieldSelector {
-                    api_version: Some("v1".to_owned()),
-                    field_path: (*path).to_owned(),
-                }),
-                ..EnvVarSource::default()
-            }),
+            value_from: Some(EnvVarSource { field_ref: Some(field(path)), ..EnvVarSource::default() }),
         },
         engine::EnvVar::SecretKey { name, secret, key } => EnvVar {
             name: (*name).to_owned(),
@@ -277,12 +277,47 @@ fn build_volume(plan: &Plan, volume: &engine::Volume) -> Volume {
                 optional: None,
             });
         }
+        VolumeSource::ApiToken => built.projected = Some(api_token()),
         VolumeSource::Memory(bytes) => built.empty_dir = Some(empty(Some("Memory"), *bytes)),
         VolumeSource::Disk(bytes) => built.empty_dir = Some(empty(None, *bytes)),
         VolumeSource::BackupClaim => built.persistent_volume_claim = Some(claim(named(plan, "backup"), false)),
         VolumeSource::BackupClaimOf(name) => built.persistent_volume_claim = Some(claim(name.clone(), true)),
     }
     built
+}
+
+/// What Kubernetes mounts by itself where a token is mounted everywhere.
+fn api_token() -> ProjectedVolumeSource {
+    let namespace = DownwardAPIVolumeFile {
+        field_ref: Some(field("metadata.namespace")),
+        path: "namespace".to_owned(),
+        ..DownwardAPIVolumeFile::default()
+    };
+    ProjectedVolumeSource {
+        default_mode: Some(SECRET_MODE),
+        sources: Some(vec![
+            VolumeProjection {
+                service_account_token: Some(ServiceAccountTokenProjection {
+                    expiration_seconds: Some(3600),
+                    path: "token".to_owned(),
+                    audience: None,
+                }),
+                ..VolumeProjection::default()
+            },
+            VolumeProjection {
+                config_map: Some(ConfigMapProjection {
+                    items: Some(paths(&[("ca.crt", "ca.crt")])),
+                    name: "kube-root-ca.crt".to_owned(),
+                    optional: None,
+                }),
+                ..VolumeProjection::default()
+            },
+            VolumeProjection {
+                downward_api: Some(DownwardAPIProjection { items: Some(vec![namespace]) }),
+                ..VolumeProjection::default()
+            },
+        ]),
+    }
 }
 
 /// Keys are named one by one, so that the kubelet holds the pod back until each of them exists.

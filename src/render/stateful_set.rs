@@ -9,6 +9,8 @@ use k8s_openapi::api::core::v1::{
 };
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
+use crate::engine::VolumeSource;
+
 use super::Input;
 use super::claim::build_claim_template;
 use super::metadata::{
@@ -59,7 +61,7 @@ fn build_template(input: &Input<'_>) -> PodTemplateSpec {
         .get_or_insert_default()
         .extend(labels(facts.pod_labels.iter().map(|(&key, value)| (key, value.as_str()))));
     annotate(&mut metadata, [(RESTART_HASH_ANNOTATION, restart_hash(&facts.restart_settings).as_str())]);
-    let token = !facts.access.is_empty();
+    let token = !facts.access.is_empty() && !facts.volumes.iter().any(|v| matches!(v.source, VolumeSource::ApiToken));
     let mut spec =
         build_pod_spec(input, input.plan.name.clone(), token, &facts.init, &facts.containers, &facts.volumes);
     spec.affinity = Some(build_affinity(input));

@@ -202,14 +202,23 @@ mod tests {
     }
 
     #[test]
-    fn only_automatic_has_a_sidecar_with_a_token() {
+    fn only_the_sidecar_of_automatic_has_a_token() {
         for (profile, automatic) in [(Profile::Automatic, true), (Profile::Manual, false)] {
             let objects: BTreeMap<String, Value> = objects(&plan(profile, 3)).into_iter().collect();
             let pod = &objects["StatefulSet/order-db"]["spec"]["template"]["spec"];
             let names: Vec<&str> =
                 pod["containers"].as_array().unwrap().iter().map(|c| c["name"].as_str().unwrap()).collect();
             assert_eq!(names.contains(&"role"), automatic, "{names:?}");
-            assert_eq!(pod["automountServiceAccountToken"], json!(automatic));
+            assert_eq!(pod["automountServiceAccountToken"], json!(false));
+            let with_a_token = |c: &&Value| c["volumeMounts"].as_array().unwrap().iter().any(|m| m["name"] == "token");
+            let with: Vec<&str> = pod["containers"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .filter(with_a_token)
+                .map(|c| c["name"].as_str().unwrap())
+                .collect();
+            assert_eq!(with, if automatic { vec!["role"] } else { Vec::new() });
             assert_eq!(objects.contains_key("Role/order-db"), automatic);
             assert_eq!(objects.contains_key("Service/order-db-ro"), automatic);
         }

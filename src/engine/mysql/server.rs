@@ -24,6 +24,8 @@ const CREDENTIALS: Mount = Mount { volume: "credentials", path: "/etc/dbrender/c
 const RUN: Mount = Mount { volume: "run", path: "/var/run/mysqld", writable: true };
 /// What the agent tells the other containers: the role, and how the exporter logs in.
 const TOLD: Mount = Mount { volume: "told", path: "/var/run/dbrender", writable: true };
+const TOKEN: Mount =
+    Mount { volume: "token", path: "/var/run/secrets/kubernetes.io/serviceaccount", writable: false };
 const TLS: Mount = Mount { volume: "tls", path: "/etc/dbrender/tls", writable: false };
 const TMP: Mount = Mount { volume: "tmp", path: "/tmp", writable: true };
 
@@ -93,7 +95,7 @@ fn role_label(plan: &Plan) -> Container {
         format!("{}/role", TOLD.path),
     ];
     role.env = vec![EnvVar::Field("POD_NAME", "metadata.name"), EnvVar::Field("POD_NAMESPACE", "metadata.namespace")];
-    role.mounts = vec![Mount { writable: false, ..TOLD }];
+    role.mounts = vec![TOKEN, Mount { writable: false, ..TOLD }];
     role
 }
 
@@ -153,6 +155,9 @@ pub(super) fn volumes(plan: &Plan) -> Vec<Volume> {
         volumes.push(volume("tls", VolumeSource::Secret { name: secret.clone(), keys }));
     }
     volumes.push(volume("tmp", VolumeSource::Disk(1024 * MIB)));
+    if plan.profile == Profile::Automatic {
+        volumes.push(volume("token", VolumeSource::ApiToken));
+    }
     volumes.push(volume("told", VolumeSource::Memory(MIB)));
     volumes
 }
