@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use k8s_openapi::api::core::v1::{
     Capabilities, ConfigMapProjection, ConfigMapVolumeSource, Container, ContainerPort, DownwardAPIProjection,
-    DownwardAPIVolumeFile, EmptyDirVolumeSource, EnvVar, EnvVarSource,
-    ExecAction, HTTPGetAction, KeyToPath, Lifecycle, LifecycleHandler, LocalObjectReference, ObjectFieldSelector,
-    PersistentVolumeClaimVolumeSource, PodSecurityContext, PodSpec, Probe, ProjectedVolumeSource, ResourceRequirements,
-    SeccompProfile, SecretKeySelector, SecretProjection, SecretVolumeSource, SecurityContext, ServiceAccountTokenProjection, Toleration, Volume,
-    VolumeMount, VolumeProjection,
+    DownwardAPIVolumeFile, EmptyDirVolumeSource, EnvVar, EnvVarSource, ExecAction, HTTPGetAction, KeyToPath, Lifecycle,
+    LifecycleHandler, LocalObjectReference, ObjectFieldSelector, PersistentVolumeClaimVolumeSource, PodSecurityContext,
+    PodSpec, Probe, ProjectedVolumeSource, ResourceRequirements, SeccompProfile, SecretKeySelector, SecretProjection,
+    SecretVolumeSource, SecurityContext, ServiceAccountTokenProjection, Toleration, Volume, VolumeMount,
+    VolumeProjection,
 };
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;

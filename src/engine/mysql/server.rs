@@ -24,8 +24,7 @@ const CREDENTIALS: Mount = Mount { volume: "credentials", path: "/etc/dbrender/c
 const RUN: Mount = Mount { volume: "run", path: "/var/run/mysqld", writable: true };
 /// What the agent tells the other containers: the role, and how the exporter logs in.
 const TOLD: Mount = Mount { volume: "told", path: "/var/run/dbrender", writable: true };
-const TOKEN: Mount =
-    Mount { volume: "token", path: "/var/run/secrets/kubernetes.io/serviceaccount", writable: false };
+const TOKEN: Mount = Mount { volume: "token", path: "/var/run/secrets/kubernetes.io/serviceaccount", writable: false };
 const TLS: Mount = Mount { volume: "tls", path: "/etc/dbrender/tls", writable: false };
 const TMP: Mount = Mount { volume: "tmp", path: "/tmp", writable: true };
 
@@ -68,7 +67,7 @@ pub(super) fn containers(plan: &Plan) -> Vec<Container> {
         containers.push(role_label(plan));
     }
     if plan.monitoring.is_some() {
-        containers.push(exporter());
+        containers.push(exporter(plan));
     }
     containers
 }
@@ -99,12 +98,15 @@ fn role_label(plan: &Plan) -> Container {
     role
 }
 
-fn exporter() -> Container {
+fn exporter(plan: &Plan) -> Container {
     let mut exporter = container("exporter", Vec::new(), EXPORTER_SIZE);
     exporter.image = Image::Exporter;
     // The image's user is a name, which `runAsNonRoot` cannot judge; this is its number.
     exporter.uid = Some(65534);
     exporter.args = vec![format!("--config.my-cnf={}/exporter.cnf", TOLD.path)];
+    if plan.profile == Profile::Automatic {
+        exporter.args.push("--collect.perf_schema.replication_group_members".to_owned());
+    }
     exporter.ports = vec![Port { name: "metrics", number: METRICS_PORT }];
     exporter.mounts = vec![RUN, Mount { writable: false, ..TOLD }]
         .into_iter()

@@ -64,14 +64,10 @@ case_joiner_that_has_everything() {
   sleep 2
   stop_pod 0 > "$WORLD/out"
   within 30 "the second leads" is 1 primary
-  no_agent=yes start 0
-  within 60 "the server of the first is back" same 1 query 0 'SELECT 1'
-  # shellcheck disable=SC2016 # a text of the script
-  sed -i 's/PASSWORD = \$secret/PASSWORD = '"'wrong'/" "$(pod_of 0)/opt/agent-automatic.sh"
-  keep_running "$(pod_of 0)" agent /opt/dbrender/agent.sh 2> "$WORLD/out" &
-  within 60 "it recovers from the second" same RECOVERING state_of_member 0
+  # what a member leaves that is killed right after it began to join; a server that lacks nothing is ONLINE within a moment
+  query 1 "SELECT REPLACE(@@gtid_executed, '\n', '')" > "$(volume_of 0)/joining"
+  chown 999:999 "$(volume_of 0)/joining"
   kill_pod 1
-  kill_pod 0
   start 0 1
   within 60 "the first does not lead" says 'never finished joining' "$(log_of 0 agent)"
   within 90 "the second does, and both are in one group" online 1 2

@@ -187,7 +187,8 @@ case_join_by_clone() {
   within 90 "two" online 0 2
   within 30 "with the application's database" same '' query 0 'USE app'
   single_rows 0 1 1000
-  kill_pod 1
+  stop_pod 1 > "$WORLD/out"
+  within 30 "one has left" online 0 1
   remove_volume 1
   start 1
   within 120 "an emptied member is cloned and comes back" online 0 2

@@ -18,6 +18,8 @@ case_settings_without_a_restart() {
   echo "SET GLOBAL innodb_page_cleaners = 99;" >> "$WORLD/config/dynamic.sql"
   deliver
   within 10 "one that it does not take is told" says 'innodb_page_cleaners' "$(log_of 0 agent)"
+  check "the group saw nothing of it" not says 'Joining|Founding|Waiting' <(sed '1,/Primary of group/d' "$(log_of 0 agent)")
+  check "and writes went on" same 1 grep -c 'Opened for writes' "$(log_of 0 agent)"
   check "the server was not restarted" test "$(query 0 "SELECT VARIABLE_VALUE FROM performance_schema.global_status WHERE VARIABLE_NAME = 'Uptime'")" -gt "$before"
 }
 
@@ -51,7 +53,7 @@ case_passwords_change() {
 }
 
 case_certificates() {
-  local serial
+  local serial each
   mkdir -p "$WORLD/tls"
   certificate() {
     openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj "/CN=$1" -keyout "$WORLD/tls/tls.key" -out "$WORLD/tls/tls.crt" 2> /dev/null

@@ -37,7 +37,7 @@ tell_role() {
 # follow_settings: gives the running server what it takes without a restart. A setting that is gone becomes the server's own default.
 config_seen='' tls_seen=$(version_of /etc/dbrender/tls)
 follow_settings() {
-  local seen name failed='' first=''
+  local seen name line failed='' first=''
   # The server has read its file a moment ago; what is set at the first look is told only when it fails.
   [ -e "$run/dynamic.sql" ] || first=yes
   seen=$(version_of /etc/dbrender/tls)
@@ -67,7 +67,7 @@ follow_credentials() {
   seen=$(version_of "$credentials")
   [ "$seen" != "$credentials_seen" ] || return 0
   write_login replication replication-password "$run/replication.cnf" || { report "$complaint Members cannot be asked with it."; return 1; }
-  if write_login monitor monitor-password "$told/exporter.cnf" "socket=$run/mysqld.sock"; then chmod 0640 "$told/exporter.cnf"; fi
+  write_exporter_login monitor monitor-password "$told/exporter.cnf" "$run/mysqld.sock"
   password=''
   credentials_seen=$seen
 }

@@ -44,3 +44,14 @@ write_login() {
   } > "$new"
   mv "$new" "$target"
 }
+
+# write_exporter_login USER FILE TARGET SOCKET: an option file for the exporter, whose group may read it. Its reader of such files knows no
+# backslash: what stands between three quotes is taken as it is.
+write_exporter_login() {
+  local new
+  read_password "$2" || return 1
+  new=$(mktemp "$3.XXXXXX") || return 1
+  printf '[client]\nuser=%s\npassword="""%s"""\nsocket=%s\n' "$1" "$password" "$4" > "$new"
+  chmod 0640 "$new"
+  mv "$new" "$3"
+}
