@@ -39,7 +39,7 @@ pub(super) fn of_edition(edition: u32) -> &'static [Release] {
 }
 
 /// What has run on real servers, with `testbed/unshare/mysql-server` and `testbed/life mysql`.
-const PROVEN: [(&str, Profile); 1] = [("9.7", Profile::Automatic)];
+const PROVEN: [(&str, Profile); 2] = [("9.7", Profile::Automatic), ("9.7", Profile::Manual)];
 
 pub(super) fn trial(series: &str, profile: Profile) -> Trial {
     if PROVEN.contains(&(series, profile)) { Trial::Whole } else { Trial::None }

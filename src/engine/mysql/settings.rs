@@ -90,6 +90,9 @@ pub(super) fn all(plan: &Plan) -> BTreeMap<String, String> {
             // A commit waits while a standby is there. When that does not answer, writes go on after this time.
             set("loose_rpl_semi_sync_source_timeout", "10000".to_owned());
             set("loose_rpl_semi_sync_source_wait_no_replica", "OFF".to_owned());
+            // A member whose volume was lost has the ordinal that it had, and what it wrote before that comes back to it from another.
+            // A server leaves out what has its own number, without a word (seen); with GTIDs nothing goes round twice.
+            set("replicate_same_server_id", "ON".to_owned());
         }
     }
     if plan.tls_secret.is_some() {

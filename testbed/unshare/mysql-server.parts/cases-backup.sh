@@ -41,7 +41,7 @@ task() {
 word() { cat "$WORLD/word"; }
 
 with_backup() {
-  write_config RESTORE_ID="${restore_id:-}" SERVICE="$name-0.$name-headless.production.svc.cluster.local" "$@"
+  write_config RESTORE_ID="${restore_id:-}" SERVICE="$name-0.$name-headless.production.svc.cluster.local"
   printf "RETENTION='%s'\nDESTINATION_PATH='production/order-db'\nDESTINATION='volume'\n" "${retention:-2}" > "$WORLD/config/backup"
   printf "RESTORE_ID='%s'\nSOURCE_PATH='production/order-db'\nBACKUP='%s'\nDESTINATION='volume'\n" "${restore_id:-}" "${backup:-latest}" > "$WORLD/config/restore"
 }

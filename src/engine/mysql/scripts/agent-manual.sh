@@ -5,49 +5,76 @@
 # Who takes writes is written down in the data itself: table dbrender.terms has a row for each time that somebody began to lead, and it
 # reaches the others with what was written since. The highest term of a member is its timeline.
 
-last=$volume/last-primary   # "ORDINAL": whom this member last knew as primary; what that one has is what a new one must have
+last=$volume/last-primary   # "ORDINAL TERM": who led last, as far as this member knows; what that one has is what a new one must have
 cloning=$volume/cloning
 
-# What a member says of itself: writable (1 or 0), term, transactions, purged, ordinal that it reads as primary, or -; one line.
+# What a member says of itself: writable (1 or 0), host, transactions, purged, and what it has published; one line.
 # Not super_read_only: a member that is being copied to has to be without that one.
 state_sql="SELECT CONCAT_WS('|', NOT @@read_only, @@GLOBAL.report_host,
   REPLACE(@@GLOBAL.gtid_executed, '\n', ''), REPLACE(@@GLOBAL.gtid_purged, '\n', ''), @@GLOBAL.init_replica)"
 
-last_primary() { local o=''; [ -r "$last" ] && read -r o < "$last"; echo "$o"; }
-saw_primary() { [ "$(last_primary)" = "$1" ] || put "$last" "$1"; }
+last_primary() { local o=''; [ -r "$last" ] && read -r o _ < "$last"; echo "$o"; }
+last_term() { local t=''; [ -r "$last" ] && read -r _ t < "$last"; echo "${t:-0}"; }
+
+# led: "TERM ORDINAL" of the highest term in this member's data, `0 -` when there is none.
+led() {
+  local there
+  there=$(here <<< "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = 'dbrender' AND table_name = 'terms'") || return
+  [ "$there" = 1 ] || { echo '0 -'; return; }
+  there=$(here <<< "SELECT CONCAT(term, ' ', ordinal) FROM dbrender.terms ORDER BY term DESC LIMIT 1") || return
+  echo "${there:-0 -}"
+}
+# term: the highest that this member has.
+term() { local t; t=$(led) && echo "${t% *}"; }
+
+# saw_primary ORDINAL: it takes writes. The row of its term may not have come yet, so its number is what it has to be at least.
+saw_primary() {
+  local term ordinal known_ordinal known_term
+  read -r term ordinal < <(led) && [ -n "$ordinal" ] || return 1
+  known_ordinal=$(last_primary) known_term=$(last_term)
+  if [ "$ordinal" != "$1" ] || [ "$term" -lt "$known_term" ]; then
+    [ "$known_ordinal" != "$1" ] || [ "$known_term" -le "$term" ] || return 0
+    term=$(((term > known_term ? term : known_term) + 1))
+  fi
+  [ "$known_ordinal $known_term" = "$1 $term" ] || put "$last" "$1 $term"
+}
 
 # look ORDINAL: its state line, or `absent` (no such pod), or `silent`.
 look() {
   known "$1" || { echo absent; return; }
   ask "$1" <<< "$state_sql" || echo silent
 }
-# term: the highest that this member has.
-term() {
-  local there
-  there=$(here <<< "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = 'dbrender' AND table_name = 'terms'") || return
-  [ "$there" = 1 ] || { echo 0; return; }
-  here <<< 'SELECT IFNULL(MAX(term), 0) FROM dbrender.terms'
+# look_at_all: the answers of all others, in $work/look.ORDINAL.
+look_at_all() {
+  local o
+  for o in $(others); do look "$o" > "$work/look.$o" & done
+  wait
 }
 
-# publish ORDINAL: what this member reads as primary, for the others. In a setting that nobody else uses, because a member that follows
-# cannot write rows: a statement that its applier runs when it starts, and that does nothing.
+# publish ORDINAL: what this member reads as primary, and who led last, for the others. In a setting that nobody else uses, because a
+# member that follows cannot write rows: a statement that its applier runs when it starts, and that does nothing.
 publish() {
-  [ "$published" = "$1" ] || { here <<< "SET GLOBAL init_replica = 'DO \\'primary $1\\''" && published=$1; }
+  local text
+  text="primary $1 last $(last_primary)/$(last_term)"
+  [ "$published" = "$text" ] || { here <<< "SET GLOBAL init_replica = 'DO \\'$text\\''" && published=$text; }
 }
 # reads ANSWER: the ordinal that a member reads as primary, out of its state line.
-reads() { sed -n "s/.*|DO 'primary \([0-9]\)'\$/\1/p" <<< "$1"; }
+reads() { sed -n "s/.*|DO 'primary \([0-9]\) last .*'\$/\1/p" <<< "$1"; }
+# knows ANSWER: "ORDINAL TERM" of whom a member knows as the last to lead; nothing when it knows nobody.
+knows() { sed -n "s,.*|DO 'primary [0-9] last \([0-9]\)/\([0-9]*\)'\$,\1 \2,p" <<< "$1"; }
 published=''
 
-# open: from here on this member takes writes.
+# open_for_writes TERM: from here on this member takes writes; TERM is the highest that anybody knows. Its own is written down before
+# anybody else can write.
 open_for_writes() {
   here << SQL || { report "This member could not be opened for writes: $(what_it_said)"; return 1; }
 STOP REPLICA;
 RESET REPLICA ALL;
 SET GLOBAL super_read_only = OFF;
-SET GLOBAL read_only = OFF;
 CREATE DATABASE IF NOT EXISTS dbrender;
 CREATE TABLE IF NOT EXISTS dbrender.terms (term INT UNSIGNED PRIMARY KEY, ordinal TINYINT UNSIGNED NOT NULL, began TIMESTAMP(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6));
-INSERT INTO dbrender.terms (term, ordinal) SELECT IFNULL(MAX(term), 0) + 1, $me FROM dbrender.terms;
+INSERT INTO dbrender.terms (term, ordinal) SELECT GREATEST(IFNULL(MAX(term), 0), $1) + 1, $me FROM dbrender.terms;
+SET GLOBAL read_only = OFF;
 SQL
   saw_primary "$me"
   say "Opened for writes."
@@ -136,7 +163,7 @@ hand_over() {
 # consider_leading GTIDS: the file names this member, and it takes no writes. It leads when it has all that the last primary had.
 settled=0 waiting_since=''
 consider_leading() {
-  local mine=$1 o answer writable gtids silent='' unborn='' with_data='' former replicas force
+  local mine=$1 o answer writable gtids silent='' unborn='' with_data='' heard='' former here_known now highest force_term ordinal term replicas force
   tell_role none
   : "${waiting_since:=$SECONDS}"
   if [ -e "$cloning" ]; then
@@ -144,42 +171,51 @@ consider_leading() {
     return
   fi
   own_name_is_known || { report "Waiting: the name $(member_host "$me") does not lead to this pod yet."; return; }
-  former=$(last_primary)
   replicas=$(fact replicas)
   force=$(fact force-primary)
+  here_known=$(last_primary)
+  read -r now ordinal < <(led) && [ -n "$ordinal" ] || return
+  former=$here_known highest=$(last_term) force_term=1
+  if [ "$now" -ge "$highest" ] && [ "$now" != 0 ]; then former=$ordinal highest=$now; fi
+  look_at_all
+  # Who led last is what the one says who knows the highest term: this member may have missed somebody.
   for o in $(others); do
-    answer=$(look "$o")
+    read -r ordinal term < <(knows "$(< "$work/look.$o")") || continue
+    [ "$term" -le "$highest" ] || former=$ordinal highest=$term
+  done
+  [ "$highest" = 0 ] || force_term=$highest   # the annotation counts from 1
+  for o in $(others); do
+    answer=$(< "$work/look.$o")
     case $answer in
       absent) [ "$o" -ge "${replicas:-1}" ] || unborn+=" $(member_name "$o")"; continue ;;
       silent | '') silent+=" $(member_name "$o")"; continue ;;
     esac
     IFS='|' read -r writable _ gtids _ _ <<< "$answer"
+    # One that came back empty cannot say what it had.
+    [ -z "$gtids" ] || heard+=" $o "
     if [ "$writable" = 1 ]; then
-      [ "$former" = "$o" ] || saw_primary "$o"
+      saw_primary "$o"
       # it has to be followed to its last transaction
       follow "$o" "$mine"
       report "Waiting: $(member_name "$o") still takes writes."
       return
     fi
     if [ "$(reads "$answer")" != "$me" ]; then settled=0; report "Waiting: $(member_name "$o") has not read yet that primary is $me."; return; fi
-    if [ -n "$(less "$gtids" "$mine")" ]; then
-      with_data+=" $(member_name "$o")"
-      # what it has and this one lacks can be had from it
-      [ "$former" = "$o" ] || [ -n "$former" ] || former=$o
-    fi
+    [ -z "$(less "$gtids" "$mine")" ] || with_data+=" $(member_name "$o")"
   done
-  if [ -n "$force" ] && [ "$force" = "$me/$(term)" ]; then
+  if [ -n "$force" ] && [ "$force" = "$me/$force_term" ]; then
     report "force-primary is $force: this member leads with what it has, ${mine:-nothing}; remove the annotation now."
-    open_for_writes
+    open_for_writes "$highest"
     return
   fi
-  if [ -z "$mine" ] && [ -z "$former" ]; then
+  if [ -z "$mine" ] && [ -z "$here_known" ]; then
     # The only place where an empty database begins. Everybody who exists has to be there and be empty too.
     if [ -n "$with_data" ]; then settled=0; report "Waiting: this member is empty, and data is on:$with_data. An empty primary is not opened beside it; set primary to that member."; return; fi
     if [ -n "$silent" ]; then settled=0; report "Waiting: this member is empty, and these exist but do not answer:$silent. They may hold the data."; return; fi
     if [ -n "$unborn" ]; then settled=0; report "Waiting: this member is empty, and these do not exist yet:$unborn. They may hold the data; when they cannot come, set replicas to the members that can."; return; fi
+    if [ -n "$former" ]; then settled=0; report "Waiting: this member is empty, and $(member_name "$former") has led this database, whose data nobody else has. To begin an empty one, set force-primary to $me/$force_term."; return; fi
     settled=$((settled + 1))
-    [ "$settled" -lt 4 ] || { report "Beginning an empty database."; open_for_writes; }
+    [ "$settled" -lt 4 ] || { report "Beginning an empty database."; open_for_writes "$highest"; }
     return
   fi
   if [ -n "$with_data" ]; then
@@ -189,11 +225,12 @@ consider_leading() {
     report "Waiting: these have transactions that this member lacks:$with_data. It takes them first."
     return
   fi
-  if [ "$former" != "$me" ] && [[ "$silent$unborn " == *" $(member_name "$former") "* || -z "$former" ]]; then
+  # Also when its ordinal is above the replicas by now: it may have gone with what nobody else has.
+  if [ "$former" != "$me" ] && [[ -z $former || $heard != *" $former "* ]]; then
     settled=0
     o='an unknown member'
     [ -z "$former" ] || o=$(member_name "$former")
-    report "Waiting: $o was the last primary and does not answer, so it may have transactions that this member lacks. To lose them, set force-primary to $me/$(term)."
+    report "Waiting: $o was the last primary and does not answer, or not with its data, so it may have had transactions that this member lacks. To lose them, set force-primary to $me/$force_term."
     return
   fi
   if [ "$former" = "$me" ] && [ -n "$silent" ] && [ $((SECONDS - waiting_since)) -lt "${SETTLE:-10}" ]; then
@@ -204,7 +241,7 @@ consider_leading() {
   settled=$((settled + 1))
   [ "$settled" -ge 2 ] || return
   settled=0 waiting_since=''
-  open_for_writes
+  open_for_writes "$highest"
 }
 
 # follow ORDINAL GTIDS: replicate from that member.
