@@ -83,3 +83,11 @@ fn the_trial_on_real_servers_has_what_is_rendered() {
         }
     }
 }
+
+/// `testbed/mongodb-scripts` gives the scripts the facts that are rendered: what it tries is what a pod would run.
+#[test]
+fn the_scripts_with_stand_ins_have_the_facts_that_are_rendered() {
+    let rendered = facts(engine::by_name(EngineName::Mongodb).unwrap(), Profile::Automatic).config;
+    let world = fs::read_to_string(root().join("testbed/mongodb-scripts.parts/world.sh")).unwrap();
+    assert!(world.contains(&format!("\n{}END\n", rendered["facts"])), "{}", rendered["facts"]);
+}
