@@ -176,18 +176,18 @@ case_a_restore_that_dies() {
 # has no oplog, so the list of changes in the archive is the stand-in's.
 case_ferretdb_round_trip() {
   local each before after
-  mkdir -p "$root/ferretdb" "$root/driver"
-  mount --rbind "$MONGOSH/node_modules" "$root/driver"
+  mkdir -p "$root/ferretdb" "$root/driver/node_modules"
+  mount --rbind "$MONGOSH/node_modules" "$root/driver/node_modules"
   cp "$FERRETDB" "$root/ferretdb/ferretdb"
   # the real shell in front of the stand-in
   mkdir -p "$root/real"
-  printf '#!/bin/sh\nexec node /driver/mongosh/bin/mongosh.js "$@"\n' >"$root/real/mongosh"
+  printf '#!/bin/sh\nexec node /driver/node_modules/mongosh/bin/mongosh.js "$@"\n' >"$root/real/mongosh"
   chmod 755 "$root/real/mongosh"
-  extra=(PATH=/real:/stand-ins:/usr/local/bin:/usr/bin:/bin STAND_IN_DRIVER=/driver/mongodb)
+  extra=(PATH=/real:/stand-ins:/usr/local/bin:/usr/bin:/bin STAND_IN_DRIVER=/driver/node_modules/mongodb)
   local ports=(27317 27318)
   for each in 0 1; do
     mkdir -p "$root/ferretdb/$each/db" "$root/ferretdb/$each/state"
-    begin /ferretdb/ferretdb --handler=sqlite --sqlite-url="file:/ferretdb/$each/db/" --state-dir="/ferretdb/$each/state" --listen-addr="127.0.0.1:${ports[each]}" \
+    said=$WORLD/ferretdb.$each begin /ferretdb/ferretdb --handler=sqlite --sqlite-url="file:/ferretdb/$each/db/" --state-dir="/ferretdb/$each/state" --listen-addr="127.0.0.1:${ports[each]}" \
       --debug-addr=- --telemetry=disable --repl-set-name=order-db --test-enable-new-auth --setup-database=admin --setup-username=root --setup-password=root
     check "FerretDB $each listens" await 30 "FerretDB" bash -c "exec 3<>/dev/tcp/127.0.0.1/${ports[each]}"
   done
@@ -220,4 +220,9 @@ case_ferretdb_round_trip() {
   check "… says so" says alreadyRestored
   in_shell 27318 "db.getSiblingDB('dbrender').restore.deleteMany({})"
   check "and data of others is refused" is "$(restore)" 4
+  # the agent in the real shell: its loop, its files, and a server that does not know its key
+  fact SERIES 8.0
+  setup >/dev/null
+  said=$WORLD/agent begin /opt/dbrender/agent.sh
+  check "the agent turns in mongosh" await 90 "the heartbeat" heartbeat_says 'it refuses the key file'
 }

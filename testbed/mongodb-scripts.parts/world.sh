@@ -40,14 +40,16 @@ make_world() {
   done
   ln -s /proc/self/fd "$root/dev/fd"
   ln -s /proc/self/fd/0 "$root/dev/stdin"
-  for each in passwd group nsswitch.conf hosts ld.so.cache ssl alternatives; do if [[ -e /etc/$each ]]; then cp -rL "/etc/$each" "$root/etc/"; fi; done
+  for each in passwd group hosts ld.so.cache ssl alternatives; do if [[ -e /etc/$each ]]; then cp -rL "/etc/$each" "$root/etc/"; fi; done
+  # a name that is not in the file does not exist
+  echo 'hosts: files' >"$root/etc/nsswitch.conf"
   chmod 1777 "$root/tmp"
 }
 
 # fresh: as a new pod finds it
 fresh() {
   local name
-  rm -rf "$root"/{etc/dbrender/*,opt/dbrender,data/db,var/run/mongodb,record,tmp,fault,server.json}
+  rm -rf "$root"/{etc/dbrender/*,opt/dbrender,data/db,var/run/mongodb,record,tmp,fault,server.json,set.json}
   mountpoint -q "$root/backup" && umount "$root/backup"
   mkdir -p "$root"/{etc/dbrender/{config,credentials,tls},opt/dbrender,data/db,var/run/mongodb,record,tmp}
   rm -rf "${root:?}"/backup/* "$root"/backup/.[a-z]*
@@ -79,10 +81,10 @@ END
 
 fact() { sed -i "s|^$1=.*|$1='$2'|" "$root/etc/dbrender/config/${3:-facts}"; }
 
-# inside COMMAND…: as a container's process; its words in $WORLD/said
+# inside COMMAND…: as a container's process; its words in $WORLD/said, or where $said says
 inside() {
   chroot "$root" env -i PATH=/stand-ins:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/tmp POD_NAME=order-db-0 POD_NAMESPACE=production \
-    POD_IP=10.0.0.1 WAIT_SECONDS=2 "${extra[@]}" "$@" >"$WORLD/said" 2>&1
+    POD_IP=10.0.0.1 WAIT_SECONDS=2 "${extra[@]}" "$@" >"${said:-$WORLD/said}" 2>&1
 }
 extra=()
 code_of() {
@@ -95,16 +97,11 @@ code_of() {
 begin() {
   inside "$@" &
   began=$!
-  all_begun+=("$began")
 }
-all_begun=()
+# ends_all: every process of this case; the trial is the first process of a namespace of its own
 ends_all() {
-  local each
-  for each in "${all_begun[@]}"; do
-    pkill -KILL -P "$each" 2>/dev/null || :
-    kill -KILL "$each" 2>/dev/null || :
-  done
-  all_begun=()
+  if (($$ == 1)); then kill -KILL -1 2>/dev/null || :; fi
+  wait 2>/dev/null || :
   rm -rf "$root/fault"
   extra=()
 }
