@@ -321,7 +321,8 @@ function* inside(world, i, has, spend) {
         yield [`rows ${o} to ${i}`, next];
       }
     }
-    if (node.P && other.P && node.set === other.set && other.term > node.term) {
+    // a primary steps down when it hears of a newer term, from whomever
+    if (node.P && node.set === other.set && other.term > node.term) {
       const next = copy(world);
       next.nodes[i].P = 0;
       yield [`step down ${i}`, next];
