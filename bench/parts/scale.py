@@ -1,6 +1,6 @@
-"""What many Databases over many clusters cost: a simulation with a fixed seed, from what bench/run and bench/controller measured.
+"""What many Databases over many clusters cost: a simulation with a fixed seed, from what bench/run measured.
 
-`ASSUMED` is what nobody measured; everything else comes from docs/performance/results.json and controller.json.
+`ASSUMED` is what it did not measure; everything else comes from docs/performance/results.json.
 """
 
 import heapq
@@ -21,6 +21,9 @@ ASSUMED = {
     "runners": (1, "runners for the drift checks of all clusters"),
     "serverObjectsPerSecond": (7_000, "objects that an API server lists in a second: 0.58 to 0.95 s were seen for 7,000"),
     "controllerMemory": (1 << 30, "bytes that one controller may take"),
+    "controllerAlone": (45 << 20, "bytes of a controller with no Database; 54 MiB were seen with 30, in a debug build"),
+    "controllerEach": (75 << 10, "bytes of a controller for each Database: its target, 120 MB with 1,000"),
+    "writesOfStatus": (2.7, "status writes for each Database until it is ready, as seen with 30; and each object is applied once"),
     "appliesPerSecond": (20, "requests in a second that one controller sends while it catches up"),
     "restartMedianSeconds": (120, "median of the time in which a Database of three members restarts in turns"),
     "restartSpread": (0.6, "spread (sigma of the logarithm) of that time"),
@@ -79,7 +82,7 @@ def rollout(random_, count):
     return max(running)
 
 
-def simulate(results, controller):
+def simulate(results):
     random_ = random.Random(SEED)
     largest = results["results"][-1]
     ours = largest["rows"]["dbrender"]
@@ -95,9 +98,9 @@ def simulate(results, controller):
     requests = [pages(shapes, count) for count in clusters]
     middle, late, busy = checks(random_, costs)
     durations = sorted(rollout(random_, count) for count in clusters)
-    each = controller["memoryPerDatabase"]
-    shards = [max(1, math.ceil((controller["memoryAlone"] + count * each) / assumed("controllerMemory"))) for count in clusters]
-    applies = controller["appliesPerDatabase"] + controller["statusPerDatabase"]
+    memory = [assumed("controllerAlone") + count * assumed("controllerEach") for count in clusters]
+    shards = [math.ceil(each / assumed("controllerMemory")) for each in memory]
+    writes = objects + assumed("writesOfStatus")
     total = sum(clusters)
     rows = [
         ("Databases of the largest, the middle and the smallest cluster",
@@ -113,26 +116,21 @@ def simulate(results, controller):
         ("requests in a second that an API server sees of it", f"at most {max(requests) / assumed('checkEverySeconds'):.2f}"),
         ("one drift check of the largest cluster", f"{costs[0]:,.1f} s"),
         ("wait for a runner, median and 99th of 100; how busy the runners are", f"{middle:,.1f} s, {late:,.1f} s; {busy * 100:,.0f} %"),
-        ("memory of the controllers of the largest cluster", f"{(clusters[0] * each + controller['memoryAlone']) / 2**20:,.0f} MiB"),
+        ("memory of the controllers of the largest cluster", f"{memory[0] / 2**20:,.0f} MiB"),
         ("shards: largest cluster, all clusters", f"{shards[0]}, {sum(shards)}"),
-        ("first start of the largest cluster's controllers", f"{clusters[0] * applies:,.0f} writes, {clusters[0] * applies / assumed('appliesPerSecond') / shards[0] / 60:,.0f} min"),
+        ("first start of the largest cluster's controllers", f"{clusters[0] * writes:,.0f} writes, {clusters[0] * writes / assumed('appliesPerSecond') / shards[0] / 60:,.0f} min"),
         ("a new edition of the catalog, until the middle and the last cluster have it",
          f"{durations[len(durations) // 2] / 3600:,.1f} h, {durations[-1] / 3600:,.1f} h"),
     ]
     return rows
 
 
-def body(results, controller):
+def body(results):
     lines = ["| assumed | |", "|---|---|"]
     lines += [f"| {words} | {value:,} |" for value, words in ASSUMED.values()]
     lines += ["", "| measured | |", "|---|---|",
-              f"| Databases and members of the controller's run | {controller['databases']:,}, {controller['members']} each |",
-              f"| a controller with no Database; for each Database | {controller['memoryAlone'] / 2**20:,.0f} MiB; "
-              f"{controller['memoryPerDatabase'] / 1024:,.0f} KiB |",
-              f"| applies and status writes for each Database until all are ready | {controller['appliesPerDatabase']:.1f}, "
-              f"{controller['statusPerDatabase']:.1f} |",
               f"| CPU of `diff` against a dump, for each Database | {results['diff']['diffCpu'] / results['diff']['databases'] * 1000:.2f} ms |",
               f"| CPU of `render`, for each Database | {plot.figure(results['results'][-1]['rows']['dbrender']['cpu'] / results['results'][-1]['databases'] * 1000)} ms |",
               "", "| costs | |", "|---|---|"]
-    lines += [f"| {what} | {value} |" for what, value in simulate(results, controller)]
+    lines += [f"| {what} | {value} |" for what, value in simulate(results)]
     return "\n".join(lines) + "\n"

@@ -25,9 +25,8 @@ SHAPES = {
 PLATFORM = {"apiVersion": f"dbrender.{GROUP}/v1alpha1", "kind": "Platform", "credentials": {"generator": "controller"}}
 
 
-def values(count):
+def values(count, shapes=tuple(SHAPES)):
     """What differs between the Databases."""
-    shapes = list(SHAPES)
     return [{"name": f"db-{number:05}", "namespace": f"team-{number % 20:02}", "minute": str(number % 60),
              "shape": shapes[number % len(shapes)]} for number in range(count)]
 
