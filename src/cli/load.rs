@@ -1,9 +1,11 @@
 //! From paths to Plans: what every command does before its own work.
 
+use std::convert::Infallible;
 use std::path::{Path, PathBuf};
 
 use super::args::InputFlags;
 use super::exit::Exit;
+use super::in_order::{in_order, threads};
 use super::tell::Tell;
 use crate::api::PlatformSettings;
 use crate::check::{self, Ground, Written};
@@ -77,14 +79,24 @@ pub(super) fn load_files(flags: &InputFlags, files: &Files, tell: &Tell) -> Load
     let before = loaded.problems.len();
     // Of a file that is not text only a part is there, and what that part lacks is no problem of the user's.
     let unread: Vec<usize> = loaded.problems.iter().filter_map(|p| Some(p.place.as_ref()?.source)).collect();
-    for (position, source) in loaded.sources[first..].iter().enumerate() {
-        if unread.contains(&(first + position)) {
-            continue;
-        }
-        let parsed = input::parse(first + position, source, &schemas, &mut loaded.problems);
-        skipped += parsed.skipped;
-        databases.extend(parsed.databases);
-    }
+    let parse = |(): &mut (), position: &usize| {
+        let mut problems = Problems::new();
+        let parsed = input::parse(*position, &loaded.sources[*position], &schemas, &mut problems);
+        (parsed, problems)
+    };
+    let positions: Vec<usize> = (first..loaded.sources.len()).filter(|position| !unread.contains(position)).collect();
+    let Ok(()) = in_order::<_, _, _, Infallible>(
+        &positions,
+        threads(),
+        || (),
+        parse,
+        |(parsed, problems)| {
+            loaded.problems.extend(problems);
+            skipped += parsed.skipped;
+            databases.extend(parsed.databases);
+            Ok(())
+        },
+    );
     tell.detail(|| {
         let read = loaded.sources.len() - first;
         let others = count(skipped, "document");
@@ -184,8 +196,7 @@ impl Loaded {
 
     fn select_and_check(&mut self, databases: Vec<Declared>, flags: &InputFlags, ground: Option<&Ground>, keep: bool) {
         let namespace = flags.namespace.as_deref();
-        let mut ready: Vec<(Plan, Declared)> = Vec::new();
-        let mut selected = 0;
+        let mut selected: Vec<Declared> = Vec::new();
         for declared in databases {
             let metadata = &declared.database.metadata;
             let labels = metadata.labels.as_ref();
@@ -198,19 +209,34 @@ impl Loaded {
                 self.left_out.extend(Owner::new(namespace, name).ok());
                 continue;
             }
-            selected += 1;
-            let Some(ground) = ground else { continue };
-            let checked = check::check(&declared.database, ground, namespace);
-            self.problems.extend(checked.problems.into_iter().map(|problem| declared.locate(problem)));
-            if let Some(plan) = checked.plan {
-                ready.push((plan, declared));
-            }
+            selected.push(declared);
         }
-        if selected == 0 && self.found > 0 {
+        if selected.is_empty() && self.found > 0 {
             let message = format!("none of {} has the labels that -l asks for", count(self.found, "Database"));
             self.nothing =
                 Some(Problem::new(Code::NothingFound, FieldPath::root(), message).with_hint("check the selector"));
         }
+        let mut plans = Vec::new();
+        if let Some(ground) = ground {
+            let check = |(): &mut (), declared: &Declared| {
+                let checked = check::check(&declared.database, ground, namespace);
+                let located = checked.problems.into_iter().map(|problem| declared.locate(problem));
+                (checked.plan, located.collect::<Problems>())
+            };
+            let Ok(()) = in_order::<_, _, _, Infallible>(
+                &selected,
+                threads(),
+                || (),
+                check,
+                |(plan, problems)| {
+                    self.problems.extend(problems);
+                    plans.push(plan);
+                    Ok(())
+                },
+            );
+        }
+        let mut ready: Vec<(Plan, Declared)> =
+            plans.into_iter().zip(selected).filter_map(|(plan, declared)| Some((plan?, declared))).collect();
         let written: Vec<Written<'_>> = ready.iter().map(|(plan, declared)| written(plan, declared)).collect();
         self.problems.extend(check::together(&written));
         drop(written);

@@ -21,6 +21,7 @@ mod diff;
 mod exit;
 mod explain;
 mod function;
+mod in_order;
 mod init;
 mod load;
 mod man;

@@ -1,8 +1,10 @@
 //! `dbrender render`: manifests as a stream or as a tree of files.
 
 use std::collections::BTreeSet;
+use std::convert::Infallible;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use clap::Args;
 use serde::ser::{Serialize, SerializeMap as _, Serializer};
@@ -10,6 +12,7 @@ use serde::ser::{Serialize, SerializeMap as _, Serializer};
 use super::args::{HELP, InputFlags, ObjectFormat};
 use super::check::summary;
 use super::exit::Exit;
+use super::in_order::{in_order, threads};
 use super::load::{Loaded, count, load};
 use super::output::{finish, print, print_text};
 use super::tell::Tell;
@@ -71,7 +74,7 @@ pub(super) fn run(args: &RenderArgs, tell: &Tell) -> Exit {
         None => {
             tell.problems(&loaded.problems, &loaded.sources);
             let printed = match args.output {
-                ObjectFormat::Yaml => print(|out| write_stream(out, &loaded.plans)),
+                ObjectFormat::Yaml => print(|out| write_stream(out, &loaded.plans, threads())),
                 ObjectFormat::Json => print(|out| write_list(out, &loaded.plans)),
             };
             finish(printed, tell)
@@ -86,19 +89,43 @@ fn refuse(loaded: &Loaded, tell: &Tell) -> Exit {
     exit
 }
 
-/// Writes every object, one Database after the other, so that memory does not grow with their number.
-fn write_stream(out: &mut dyn Write, plans: &[Plan]) -> io::Result<()> {
-    let mut printer = Printer::default();
-    let mut separator = "";
-    for plan in plans {
-        printer.print(&render(plan), |object| {
-            out.write_all(separator.as_bytes())?;
-            separator = "---\n";
-            out.write_all(object.head.as_bytes())?;
-            out.write_all(object.tail.map_or("", |tail| tail).as_bytes())
-        })?;
+/// Writes every object in the order of the Databases. A few of them are in memory at a time, however many there are.
+fn write_stream(out: &mut dyn Write, plans: &[Plan], threads: usize) -> io::Result<()> {
+    let text = |printer: &mut Printer, plan: &Plan| Text::of(printer, plan);
+    let mut separator = SEPARATOR.len();
+    in_order(plans, threads, Printer::default, text, |text| {
+        // In front of the first there is none.
+        let mut from = std::mem::take(&mut separator);
+        for (to, tail) in &text.ends {
+            out.write_all(&text.heads.as_bytes()[from..*to])?;
+            out.write_all(tail.as_deref().unwrap_or_default().as_bytes())?;
+            from = *to;
+        }
+        Ok(())
+    })
+}
+
+const SEPARATOR: &str = "---\n";
+
+/// The text of a Database, whose largest part is that of others too.
+#[derive(Default)]
+struct Text {
+    heads: String,
+    /// Where the head of an object ends, and what comes behind it.
+    ends: Vec<(usize, Option<Arc<str>>)>,
+}
+
+impl Text {
+    fn of(printer: &mut Printer, plan: &Plan) -> Text {
+        let mut text = Text::default();
+        let Ok(()) = printer.print::<Infallible>(&render(plan), |object| {
+            text.heads.push_str(SEPARATOR);
+            text.heads.push_str(object.head);
+            text.ends.push((text.heads.len(), object.tail.cloned()));
+            Ok(())
+        });
+        text
     }
-    Ok(())
 }
 
 fn write_list(out: &mut dyn Write, plans: &[Plan]) -> io::Result<()> {
@@ -138,8 +165,8 @@ fn files(args: &RenderArgs, dir: &Path, mut loaded: Loaded, tell: &Tell) -> Exit
             return refuse(&loaded, tell);
         }
     };
-    let mut texts = Rendered { plans: &loaded.plans, printer: Printer::default() };
-    let planned = match plan(args, &root, &loaded, &mut texts) {
+    let mut texts = Rendered::new(&loaded.plans);
+    let planned = match plan(args, &root, &loaded) {
         Ok(planned) => planned,
         Err(Trouble::Usage(message)) => {
             root.abandon();
@@ -200,7 +227,7 @@ enum Trouble {
     Problems(Problems),
 }
 
-fn plan(args: &RenderArgs, root: &Root, loaded: &Loaded, texts: &mut Rendered<'_>) -> Result<Planned, Trouble> {
+fn plan(args: &RenderArgs, root: &Root, loaded: &Loaded) -> Result<Planned, Trouble> {
     let mut force = BTreeSet::new();
     for path in &args.force_overwrite {
         let Some(relative) = root.relative(path) else {
@@ -213,11 +240,13 @@ fn plan(args: &RenderArgs, root: &Root, loaded: &Loaded, texts: &mut Rendered<'_
     }
     let mut wanted = Wanted::new(args.input.namespace.as_deref());
     loaded.left_out.iter().for_each(|owner| wanted.leave(owner));
-    for plan in &loaded.plans {
-        let owner = Owner::new(&plan.namespace, &plan.name);
-        let added = owner.and_then(|owner| wanted.add(root, &owner, texts));
-        added.map_err(|problem| Trouble::Problems(Problems::from_iter([problem])))?;
-    }
+    let worker = || (Rendered::new(&loaded.plans), Vec::new());
+    let look = |(texts, buffer): &mut (Rendered<'_>, Vec<u8>), plan: &Plan| {
+        let owner = Owner::new(&plan.namespace, &plan.name)?;
+        tree::look(root, &owner, texts, buffer)
+    };
+    in_order(&loaded.plans, threads(), worker, look, |looked| looked.map(|looked| wanted.add(looked)))
+        .map_err(|problem| Trouble::Problems(Problems::from_iter([problem])))?;
     let existing = tree::survey(root, &wanted, args.prune).map_err(Trouble::Problems)?;
     let options =
         Options { prune: args.prune, allow_empty: args.allow_empty, kustomization: args.kustomization, force };
@@ -235,6 +264,12 @@ fn plan(args: &RenderArgs, root: &Root, loaded: &Loaded, texts: &mut Rendered<'_
 struct Rendered<'a> {
     plans: &'a [Plan],
     printer: Printer,
+}
+
+impl<'a> Rendered<'a> {
+    fn new(plans: &'a [Plan]) -> Rendered<'a> {
+        Rendered { plans, printer: Printer::default() }
+    }
 }
 
 impl Texts for Rendered<'_> {
@@ -268,5 +303,57 @@ fn compare(root: &Root, actions: &Actions, loaded: &Loaded, texts: &mut Rendered
             Exit::Differences
         }
         failed => failed,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::write_stream;
+    use crate::api::PlatformSettings;
+    use crate::check::{check, ground};
+    use crate::plan::Plan;
+    use crate::problem::Problems;
+    use crate::render::{Printer, render};
+
+    fn plans(count: usize) -> Vec<Plan> {
+        let ground = ground(&PlatformSettings::default(), &mut Problems::new()).unwrap();
+        let plan = |number| {
+            let database = json!({
+                "apiVersion": "app.example.com/v1alpha1",
+                "kind": "Database",
+                "metadata": {"name": format!("db-{number}"), "namespace": "production"},
+                "spec": {
+                    "engine": "postgresql", "version": "17", "storage": {"size": "1Gi"},
+                    "failover": if number % 2 == 0 { "Automatic" } else { "Manual" },
+                },
+            });
+            check(&serde_json::from_value(database).unwrap(), &ground, None).plan.unwrap()
+        };
+        (0..count).map(plan).collect()
+    }
+
+    /// The text of each object, with a line between two.
+    #[test]
+    fn the_number_of_threads_changes_no_byte() {
+        let plans = plans(50);
+        let mut texts = Vec::new();
+        for plan in &plans {
+            let done: Result<(), ()> = Printer::default().print(&render(plan), |object| {
+                texts.push(object.head.to_owned() + object.tail.map_or("", |tail| tail));
+                Ok(())
+            });
+            assert_eq!(done, Ok(()));
+        }
+        let expected = texts.join("---\n");
+        for threads in [1, 2, 3, 8] {
+            let mut out = Vec::new();
+            write_stream(&mut out, &plans, threads).unwrap();
+            assert!(out == expected.as_bytes(), "{threads} threads wrote something else");
+        }
+        let mut none = Vec::new();
+        write_stream(&mut none, &[], 2).unwrap();
+        assert_eq!(none, b"");
     }
 }

@@ -1,6 +1,6 @@
 //! Manifests as YAML.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde::Serialize;
@@ -13,7 +13,7 @@ use crate::yaml;
 #[derive(Debug, Default)]
 pub struct Printer {
     /// The entry `data` of scripts that have been written.
-    scripts: Vec<(Files, Rc<str>)>,
+    scripts: Vec<(Files, Arc<str>)>,
     /// Where a text grows.
     text: String,
 }
@@ -28,7 +28,7 @@ pub struct Printed<'a> {
     /// The text, or its beginning. It does not begin with `---`.
     pub head: &'a str,
     /// The rest of the text, which is also that of other objects.
-    pub tail: Option<&'a Rc<str>>,
+    pub tail: Option<&'a Arc<str>>,
 }
 
 impl Printer {
@@ -44,15 +44,15 @@ impl Printer {
     }
 
     /// The entry `data` of these scripts.
-    fn data(&mut self, files: Files) -> Rc<str> {
+    fn data(&mut self, files: Files) -> Arc<str> {
         // Equal places are equal contents, and comparing the contents would cost as much as writing them.
         if let Some((_, text)) = self.scripts.iter().find(|(known, _)| std::ptr::eq(*known, files)) {
-            return Rc::clone(text);
+            return Arc::clone(text);
         }
         self.text.clear();
         write(&mut self.text, &Entry { data: Data(files) });
-        let text: Rc<str> = self.text.as_str().into();
-        self.scripts.push((files, Rc::clone(&text)));
+        let text: Arc<str> = self.text.as_str().into();
+        self.scripts.push((files, Arc::clone(&text)));
         text
     }
 }
@@ -84,7 +84,7 @@ struct Texts<'p, F, E> {
 }
 
 impl<E, F: FnMut(Printed<'_>) -> Result<(), E>> Texts<'_, F, E> {
-    fn give<T: Serialize>(&mut self, kind: &'static str, metadata: &ObjectMeta, head: &T, tail: Option<&Rc<str>>) {
+    fn give<T: Serialize>(&mut self, kind: &'static str, metadata: &ObjectMeta, head: &T, tail: Option<&Arc<str>>) {
         if self.result.is_err() {
             return;
         }
@@ -188,7 +188,7 @@ mod tests {
             assert_eq!(done, Ok(()));
         }
         let [first, second] = tails.as_slice() else { panic!("{} tails", tails.len()) };
-        assert!(std::rc::Rc::ptr_eq(first, second));
+        assert!(std::sync::Arc::ptr_eq(first, second));
         assert!(first.len() > 50_000);
     }
 

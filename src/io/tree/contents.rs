@@ -105,8 +105,6 @@ pub struct Wanted {
     pub(super) known: BTreeSet<String>,
     /// The only namespace that this run speaks about. `None`: all of them.
     pub(super) scope: Option<String>,
-    /// Where files are read that are compared.
-    buffer: Vec<u8>,
 }
 
 impl Wanted {
@@ -116,35 +114,9 @@ impl Wanted {
         Wanted { scope: scope.map(str::to_owned), ..Wanted::default() }
     }
 
-    /// Adds a Database, and looks which of its files are right as they are. What they hold is not kept.
-    ///
-    /// # Errors
-    ///
-    /// The problem when an object's name cannot be a file's, or the Database has the object already.
-    pub fn add(&mut self, root: &Root, owner: &Owner, texts: &mut dyn Texts) -> Result<(), Problem> {
-        let folder = owner.folder();
-        let header = header(&folder);
-        let place = root.path().join(&folder);
-        let mut files = BTreeMap::new();
-        let is_there = root.exists() && place.is_dir();
-        texts.each(&folder, &mut |kind, name, [head, tail]| {
-            let problem = |code, what: &str| {
-                let mut problem = Problem::new(code, FieldPath::root(), format!("{kind} {name:?} {what}"));
-                problem.subject = Some(folder.clone());
-                problem
-            };
-            let Some(file) = file_name(kind, name) else {
-                return Err(problem(Code::InvalidName, "cannot be the name of a file"));
-            };
-            let parts = [&header, head, tail];
-            let stands = is_there && holds(&place.join(&file), &parts, &mut self.buffer);
-            match files.insert(file, File { digest: Digest::of_parts(&parts), stands }) {
-                None => Ok(()),
-                Some(_) => Err(problem(Code::SameObjectTwice, "would be written twice")),
-            }
-        })?;
-        self.folders.insert(folder, files);
-        Ok(())
+    /// Adds a Database.
+    pub fn add(&mut self, looked: Looked) {
+        self.folders.insert(looked.folder, looked.files);
     }
 
     /// Names a Database that the input has and this run does not render, because a selector leaves it out.
@@ -157,6 +129,43 @@ impl Wanted {
     pub fn is_empty(&self) -> bool {
         self.folders.is_empty() && self.known.is_empty()
     }
+}
+
+/// The files of a Database: what they shall hold, and which are right as they are.
+#[derive(Clone, Debug)]
+pub struct Looked {
+    folder: String,
+    files: BTreeMap<String, File>,
+}
+
+/// Looks which files of a Database are right as they are. What they hold is not kept; `buffer` is where files are read.
+///
+/// # Errors
+///
+/// The problem when an object's name cannot be a file's, or the Database has the object already.
+pub fn look(root: &Root, owner: &Owner, texts: &mut dyn Texts, buffer: &mut Vec<u8>) -> Result<Looked, Problem> {
+    let folder = owner.folder();
+    let header = header(&folder);
+    let place = root.path().join(&folder);
+    let mut files = BTreeMap::new();
+    let is_there = root.exists() && place.is_dir();
+    texts.each(&folder, &mut |kind, name, [head, tail]| {
+        let problem = |code, what: &str| {
+            let mut problem = Problem::new(code, FieldPath::root(), format!("{kind} {name:?} {what}"));
+            problem.subject = Some(folder.clone());
+            problem
+        };
+        let Some(file) = file_name(kind, name) else {
+            return Err(problem(Code::InvalidName, "cannot be the name of a file"));
+        };
+        let parts = [&header, head, tail];
+        let stands = is_there && holds(&place.join(&file), &parts, buffer);
+        match files.insert(file, File { digest: Digest::of_parts(&parts), stands }) {
+            None => Ok(()),
+            Some(_) => Err(problem(Code::SameObjectTwice, "would be written twice")),
+        }
+    })?;
+    Ok(Looked { folder, files })
 }
 
 /// Whether a file is there that consists of these parts. A link to one is none.
@@ -181,7 +190,7 @@ fn holds(path: &Path, parts: &[&str], buffer: &mut Vec<u8>) -> bool {
 mod tests {
     use std::fs;
 
-    use super::{Digest, Owner, Root, TakeObject, Texts, Wanted, holds};
+    use super::{Digest, Owner, Root, TakeObject, Texts, holds, look};
     use crate::problem::{Code, Problem};
 
     #[test]
@@ -209,10 +218,13 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let root = Root::to_read(dir.path()).unwrap();
         let owner = Owner::new("demo", "shop").unwrap();
-        let add = |objects| Wanted::new(None).add(&root, &owner, &mut Objects(objects)).map_err(|problem| problem.code);
-        assert_eq!(add(&[("Service", "shop"), ("Role", "shop")]), Ok(()));
-        assert_eq!(add(&[("Service", "shop"), ("Service", "shop")]), Err(Code::SameObjectTwice));
-        assert_eq!(add(&[("Role", "a:b")]), Err(Code::InvalidName));
+        let look = |objects| {
+            let looked = look(&root, &owner, &mut Objects(objects), &mut Vec::new());
+            looked.map(|looked| looked.files.len()).map_err(|problem| problem.code)
+        };
+        assert_eq!(look(&[("Service", "shop"), ("Role", "shop")]), Ok(2));
+        assert_eq!(look(&[("Service", "shop"), ("Service", "shop")]), Err(Code::SameObjectTwice));
+        assert_eq!(look(&[("Role", "a:b")]), Err(Code::InvalidName));
     }
 
     #[test]

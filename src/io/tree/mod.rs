@@ -20,7 +20,7 @@ mod survey;
 mod tests;
 mod write;
 
-pub use contents::{Digest, TakeObject, Texts, Wanted};
+pub use contents::{Digest, Looked, TakeObject, Texts, Wanted, look};
 pub use difference::difference;
 pub(super) use layout::LOCK;
 pub use layout::Owner;

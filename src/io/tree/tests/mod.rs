@@ -10,7 +10,7 @@ use std::path::Path;
 use super::disk::{Disk, Machine};
 use super::layout::{KUSTOMIZATION, LOCK};
 use super::write::write_with;
-use super::{Digest, Done, Options, Owner, Planned, Root, TakeObject, Texts, Wanted, plan, survey};
+use super::{Digest, Done, Options, Owner, Planned, Root, TakeObject, Texts, Wanted, look, plan, survey};
 use crate::problem::{Code, Problem, Severity};
 
 /// A tree as a test writes it down: folder, then the names and texts of its Services.
@@ -35,7 +35,8 @@ fn wanted(dir: &Path, mut tree: Tree<'_>) -> Wanted {
     let mut wanted = Wanted::new(None);
     for (folder, _) in tree {
         let (namespace, name) = folder.split_once('/').unwrap();
-        wanted.add(&root, &Owner::new(namespace, name).unwrap(), &mut tree).unwrap();
+        let owner = Owner::new(namespace, name).unwrap();
+        wanted.add(look(&root, &owner, &mut tree, &mut Vec::new()).unwrap());
     }
     wanted
 }
