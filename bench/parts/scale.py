@@ -18,7 +18,7 @@ ASSUMED = {
     "clusters": (200, "clusters, a repository each"),
     "skew": (0.6, "exponent of their sizes: the largest cluster has many times the Databases of the smallest"),
     "checkEverySeconds": (300, "between two drift checks of a cluster"),
-    "runners": (1, "runners for the drift checks of all clusters"),
+    "runners": (4, "runners for the drift checks of all clusters"),
     "serverObjectsPerSecond": (7_000, "objects that an API server lists in a second: 0.58 to 0.95 s were seen for 7,000"),
     "controllerMemory": (1 << 30, "bytes that one controller may take"),
     "controllerAlone": (45 << 20, "bytes of a controller with no Database; 54 MiB were seen with 30, in a debug build"),

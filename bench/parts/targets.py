@@ -19,12 +19,14 @@ def targets(results, compared):
 
     def promise(what, value, bound, unit, least=False, about=""):
         met = value >= bound if least else value <= bound
+        # Less than was promised of a larger count says nothing: the ratio grows.
+        met = None if about and not met else met
         margin = value / bound - 1 if least else 1 - value / bound
         rows.append({"what": what, "value": round(value, 3), "bound": bound, "unit": unit, "least": least, "met": met,
                      "margin": round(margin, 3), "about": about})
 
     if 1 in results:
-        promise("one Database to stdout", results[1]["rows"]["dbrender"]["wall"] * 1000, 15, "ms")
+        promise("one Database to stdout", results[1]["rows"]["dbrender"]["cpu"] * 1000, 15, "ms CPU")
     if 1000 in results:
         found = results[1000]
         row = found["rows"]
@@ -42,7 +44,7 @@ def targets(results, compared):
         counts = [count for count in (1000, 100, 10) if count in results and peer in results[count]["rows"]]
         if counts:
             count = counts[0]
-            about = "" if count == 1000 else "; 1,000 were not measured, and the ratio grows"
+            about = "" if count == 1000 else "; promised of 1,000, which were not measured"
             promise(f"{count:,} Databases, {peer}", results[count]["rows"][peer]["cpuRatio"]["median"], least,
                     "x the CPU of dbrender", True, about)
     if compared["databases"] == 1000:
@@ -54,8 +56,13 @@ def targets(results, compared):
     return rows
 
 
+def verdict(row):
+    """Whether it is met, and by how much."""
+    if row["met"] is None:
+        return "open"
+    return f"{'met' if row['met'] else 'MISSED'} by {abs(row['margin']) * 100:.0f} %"
+
+
 def line(row):
-    verdict = "met   " if row["met"] else "MISSED"
     side = "at least" if row["least"] else "at most"
-    return (f"{verdict} {row['what']}: {row['value']:g} {row['unit']}, {side} {row['bound']:g}: "
-            f"{abs(row['margin']) * 100:.0f} % {'better' if row['met'] else 'worse'}{row['about']}")
+    return f"{verdict(row):<16} {row['what']}: {row['value']:g} {row['unit']}, {side} {row['bound']:g}{row['about']}"
