@@ -40,7 +40,7 @@ make_world() {
   done
   ln -s /proc/self/fd "$root/dev/fd"
   ln -s /proc/self/fd/0 "$root/dev/stdin"
-  for each in passwd group hosts ld.so.cache ssl alternatives; do if [[ -e /etc/$each ]]; then cp -rL "/etc/$each" "$root/etc/"; fi; done
+  for each in passwd group hosts ld.so.cache alternatives; do if [[ -e /etc/$each ]]; then cp -rL "/etc/$each" "$root/etc/"; fi; done
   # a name that is not in the file does not exist
   echo 'hosts: files' >"$root/etc/nsswitch.conf"
   chmod 1777 "$root/tmp"
