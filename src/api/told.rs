@@ -69,6 +69,10 @@ pub const REASONS: &[Told] = &[
         "RolloutQueued",
         "A change restarts the members. It waits for its turn: --max-rollouts Databases restart now.",
     ),
+    told(
+        "MembersGoing",
+        "The StatefulSet was deleted. It is made anew when Kubernetes has removed the pods that it owned, which the message names.",
+    ),
     told("OutsideWindow", "A change restarts the members. It waits for app.example.com/maintenance-window."),
     told(
         "RolloutFailed",

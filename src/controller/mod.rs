@@ -17,6 +17,7 @@ mod growth;
 mod intent;
 mod lease;
 mod leaving;
+mod leftovers;
 mod neighbours;
 mod passwords;
 mod progress;

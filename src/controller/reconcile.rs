@@ -16,6 +16,7 @@ use super::cache::{self, DatabaseKey, Known, ObjectKey, kind_of};
 use super::growth::{self, growth};
 use super::intent::{FINALIZER, Intent};
 use super::leaving;
+use super::leftovers;
 use super::neighbours;
 use super::passwords;
 use super::progress::count;
@@ -313,6 +314,12 @@ async fn put_right(
         let live = kind_of(&report.kind).and_then(|kind| seen.get(&(kind.kind, report.name.clone())));
         match (report.status, wanted) {
             (Status::Missing, Some(object)) => {
+                if object.kind == "StatefulSet"
+                    && let Some(standing) = leftovers::waits(shared, intent).await?
+                {
+                    waits.get_or_insert(standing);
+                    continue;
+                }
                 wrote |= write(shared, intent, object, &mut stalled).await?;
             }
             (Status::Drifted, Some(_))

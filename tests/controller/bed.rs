@@ -293,12 +293,12 @@ impl Bed {
     }
 
     pub(crate) async fn delete(&self, object: &Value) {
-        let options = json!({"apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": "Background"});
-        self.server.send("DELETE", &servers::path_of(object), "application/json", &options).await.ok().unwrap();
+        self.delete_by(object, "Background").await;
     }
 
-    pub(crate) async fn delete_foreground(&self, object: &Value) {
-        let options = json!({"apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": "Foreground"});
+    /// Deletes it, and by what policy what it owns.
+    pub(crate) async fn delete_by(&self, object: &Value, policy: &str) {
+        let options = json!({"apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": policy});
         self.server.send("DELETE", &servers::path_of(object), "application/json", &options).await.ok().unwrap();
     }
 

@@ -85,3 +85,49 @@ fn a_token_that_expires_is_read_again() {
         }
     });
 }
+
+/// Otherwise the garbage collector may take the new one for the old one, and the old pods would keep their names for ever.
+#[test]
+fn a_stateful_set_is_made_again_when_the_pods_of_the_deleted_one_are_gone() {
+    runtime().block_on(async {
+        for mut bed in Bed::all("leftovers").await {
+            bed.apply(&database("order-db", &json!({}))).await;
+            bed.start(&[]).await;
+            bed.until("it is ready", async |bed| condition(&bed.database("order-db").await, "Ready") == "True").await;
+            let (set, pod) = (bed.of("apps/v1", "StatefulSet", "order-db"), bed.of("v1", "Pod", "order-db-0"));
+            let former = bed.uid(&pod).await;
+            // One that no node runs, fake or not: those let go of what is held.
+            let mut held = bed.of("v1", "Pod", "order-db-7");
+            held["metadata"]["labels"] = bed.server.get(&pod).await.body["metadata"]["labels"].clone();
+            held["metadata"]["finalizers"] = json!(["example.com/held"]);
+            held["metadata"]["ownerReferences"] = json!([{"apiVersion": "apps/v1", "kind": "StatefulSet",
+                "name": "order-db", "uid": bed.uid(&set).await, "controller": true}]);
+            held["spec"] = json!({"nodeSelector": {"type": "none"}, "containers": [{"name": "x", "image": "x"}]});
+            bed.server.apply(&held).await.ok().unwrap();
+            bed.delete(&set).await;
+            bed.until("it says what it waits for", async |bed| {
+                let reconciling = bed.condition("order-db", "Reconciling").await;
+                reconciling["reason"] == "MembersGoing"
+                    && reconciling["message"].as_str().is_some_and(|message| message.ends_with(" order-db-7"))
+            })
+            .await;
+            assert_eq!(bed.server.get(&set).await.code, 404);
+            bed.patch(&held, "test", json!({"metadata": {"finalizers": null}})).await;
+            bed.until("another one is ready", async |bed| {
+                condition(&bed.database("order-db").await, "Ready") == "True" && bed.uid(&pod).await != former
+            })
+            .await;
+            // Orphans are adopted, not waited for.
+            let (orphan, before) = (bed.uid(&pod).await, bed.uid(&set).await);
+            bed.delete_by(&set, "Orphan").await;
+            bed.until("it is adopted", async |bed| {
+                let owner = bed.server.get(&pod).await.body["metadata"]["ownerReferences"][0]["uid"].clone();
+                owner.as_str().is_some_and(|owner| owner != before)
+                    && condition(&bed.database("order-db").await, "Ready") == "True"
+            })
+            .await;
+            assert_eq!(bed.uid(&pod).await, orphan);
+            bed.end().await;
+        }
+    });
+}

@@ -254,7 +254,7 @@ fn what_holds_data_and_passwords_outlives_its_database() {
             bed.until("it is ready", async |bed| condition(&bed.database("order-db").await, "Ready") == "True").await;
             let rendered = bed.rendered("order-db").await;
             // In the foreground, as Argo CD deletes.
-            bed.delete_foreground(&bed.of("app.example.com/v1alpha1", "Database", "order-db")).await;
+            bed.delete_by(&bed.of("app.example.com/v1alpha1", "Database", "order-db"), "Foreground").await;
             bed.until("it is gone", async |bed| bed.database_code("order-db").await == 404).await;
             for object in &rendered {
                 let stays = matches!(object["kind"].as_str(), Some("Secret" | "PersistentVolumeClaim"));
@@ -295,7 +295,7 @@ fn a_database_with_its_data_goes_after_a_last_backup_only() {
             let job = bed.of("batch/v1", "Job", "order-db-final-backup");
             let set = bed.of("apps/v1", "StatefulSet", "order-db");
             let claim = bed.of("v1", "PersistentVolumeClaim", "data-order-db-0");
-            bed.delete_foreground(&bed.of("app.example.com/v1alpha1", "Database", "order-db")).await;
+            bed.delete_by(&bed.of("app.example.com/v1alpha1", "Database", "order-db"), "Foreground").await;
             bed.finish(&job, "Failed").await;
             bed.until("it waits for a person", async |bed| {
                 condition(&bed.database("order-db").await, "Stalled") == "True"
