@@ -175,13 +175,16 @@ recipe_mysqld_exporter_config() {
 }
 recipe_mysqld_exporter_inputs() { declare -f recipe_mysqld_exporter recipe_mysqld_exporter_config; }
 
-# dbrender itself: a program linked against this machine's libc, so the root is of this machine's suite when it is Debian
+# dbrender itself; a dynamic one is linked against this machine's libc, so the root is of this machine's suite when it is Debian
 recipe_dbrender() {
-  debian_root "$(. /etc/os-release && if [[ $ID == debian ]]; then echo "$VERSION_CODENAME"; else echo forky; fi)" "$2" libgcc-s1
+  # The released program needs nothing beside it, as in images/dbrender; one that is being worked on needs libc.
+  if readelf --dynamic "$dbrender" | grep --quiet NEEDED; then
+    debian_root "$(. /etc/os-release && if [[ $ID == debian ]]; then echo "$VERSION_CODENAME"; else echo forky; fi)" "$2" libgcc-s1
+  fi
   install -D "$dbrender" "$2/usr/local/bin/dbrender"
-  chroot "$2" dbrender --version
+  chroot "$2" /usr/local/bin/dbrender --version
 }
-recipe_dbrender_config() { echo "{\"Env\": [\"PATH=$system_path\"], \"User\": \"65532\", \"Entrypoint\": [\"dbrender\"]}"; }
+recipe_dbrender_config() { echo "{\"Env\": [\"PATH=$system_path\"], \"User\": \"65532\", \"Entrypoint\": [\"/usr/local/bin/dbrender\"]}"; }
 
 recipe_pause() { install "$(programs pause)/pause" "$2/pause"; }
 recipe_pause_config() { echo '{"Entrypoint": ["/pause"]}'; }
