@@ -3,7 +3,7 @@
 # Needs control-plane.sh, processes.sh; in: $run.
 
 # start_fake_nodes PROGRAMS COUNT REAL: fake-0 …, with the label type=fake and, when REAL is `yes`, a taint that keeps
-# what does not ask for them on the real node
+# what does not ask for them on the real node. They have room for every fixture at once: nothing runs on them.
 start_fake_nodes() {
   local programs=$1 count=$2 number taints=''
   if [[ $3 == yes ]]; then taints='taints: [{key: fake, value: "true", effect: NoSchedule}]'; fi
@@ -18,8 +18,8 @@ metadata:
   labels: {type: fake, kubernetes.io/hostname: fake-$number, kubernetes.io/os: linux, kubernetes.io/arch: amd64}
 spec: {$taints}
 status:
-  allocatable: {cpu: "32", memory: 256Gi, pods: "110"}
-  capacity: {cpu: "32", memory: 256Gi, pods: "110"}
+  allocatable: {cpu: 1k, memory: 4Ti, pods: 1k}
+  capacity: {cpu: 1k, memory: 4Ti, pods: 1k}
 EOF
   done | kubectl_as_admin apply -f - >"$run/log/fake-nodes.log"
   start kwok "$programs/kwok" --kubeconfig="$run/admin.kubeconfig" --manage-all-nodes=false \
