@@ -26,7 +26,7 @@ def as_listed(item):
         item["status"] = {"replicas": item["spec"]["replicas"], "readyReplicas": item["spec"]["replicas"]}
     if item["kind"] == "Secret":
         for key in ("password", "uri", "backup-password", "monitor-password", "patroni-password",
-                    "replication-password", "restore-password", "rewind-password"):
+                    "replication-password", "restore-password", "rewind-password", "root-password"):
             item.setdefault("data", {})[key] = base64.b64encode(b"a password of 32 letters is here").decode()
     return item
 
