@@ -2,6 +2,8 @@
 //!
 //! Adding an engine: its folder, and in this file one `mod` line and one line in `ALL`.
 
+#[cfg(test)]
+mod cases;
 mod catalog;
 mod facts;
 mod files;

@@ -259,20 +259,13 @@ impl Setting<'_> {
 mod tests {
     use super::standby_settings;
     use super::{check, parameters};
-    use crate::api::DatabaseSpec;
+    use crate::api::{DatabaseSpec, EngineName};
+    use crate::engine::cases::{self, lines};
     use crate::problem::Problems;
     use serde_json::{Value, json};
 
     fn spec(changes: &Value) -> DatabaseSpec {
-        let mut value = json!({"engine": "postgresql", "version": "16", "storage": {"size": "10Gi"}});
-        if let (Some(value), Some(changes)) = (value.as_object_mut(), changes.as_object()) {
-            value.extend(changes.clone());
-        }
-        serde_json::from_value(value).expect("the spec has the types of the schema")
-    }
-
-    fn lines(out: &Problems) -> Vec<String> {
-        out.iter().map(|p| format!("{} {} {} ({})", p.code.id(), p.path, p.message, p.hint)).collect()
+        cases::spec(EngineName::Postgresql, "16", changes)
     }
 
     #[test]
