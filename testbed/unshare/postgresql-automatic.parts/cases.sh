@@ -52,6 +52,37 @@ case_first_start_before_the_others_listen() {
   check 'at the first attempt' test ! -e "$(pod_of 0)/restarts-postgresql"
 }
 
+# Patroni reads its modules for a second or more before it has a handler for signals.
+case_stopped_while_it_starts() {
+  local signal
+  check 'three members' three
+  stop 2 > /dev/null
+  for signal in TERM INT TERM INT; do # what an image asks for
+    start 2
+    within 60 'Patroni starts' patroni_process 2
+    check "a member that is stopped then ends in seconds, by $signal" at_most 20 "$(stop 2 "$signal")"
+    check 'and need not be killed' test ! -e "$WORLD/ended/2/killed"
+  done
+  start 2
+  within 90 'and the next one is ready' ready 2
+  check 'which no mark of another container holds back' not grep -q nosync "$(pod_of 2)/patroni/member.yml"
+  signal KILL 2 postgresql
+  within 90 'ready after its container was killed' ready 2
+  inside 2 postgresql /opt/dbrender/leave.sh > /dev/null
+  check 'who leaves is marked' grep -q nosync "$(pod_of 2)/patroni/member.yml"
+  signal KILL 2 postgresql
+  within 90 'another container of the pod takes part again' not grep -q nosync "$(pod_of 2)/patroni/member.yml"
+}
+# patroni_process ORDINAL: whether its container has begun with Patroni
+patroni_process() {
+  local first process
+  first=$(process_of "$1" postgresql) || return 1
+  for process in "$first" $(pgrep --parent "$first"); do
+    if grep -qza 'bin/patroni$' "/proc/$process/cmdline"; then return; fi
+  done
+  return 1
+}
+
 case_first_start_killed() {
   local delay
   for delay in 2 3 4 5; do

@@ -120,9 +120,9 @@ start() {
     start_pod "$i"
   done
 }
-# stop ORDINAL, lose ORDINAL: the object goes with the pod
+# stop ORDINAL [SIGNAL], lose ORDINAL: the object goes with the pod
 stop() {
-  stop_pod "$1"
+  stop_pod "$@"
   kubectl delete pod "$name-$1" --grace-period=0 --force > /dev/null 2>&1
 }
 lose() {

@@ -8,7 +8,7 @@ scripts=$(dirname "$0")
 . "$scripts/volume.sh"
 # shellcheck source=message.sh
 . "$scripts/message.sh"
-: > "$run/leaving"   # start.sh removes both
+mark_leaving "$run/leaving"   # start.sh of the next container removes both
 for ((i = 0; i < ${LEAVE_WAIT:-60} * 5; i++)); do
   [ ! -e "$run/left" ] || exit 0
   rest 0.2

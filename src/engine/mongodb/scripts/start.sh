@@ -1,7 +1,7 @@
 #!/bin/bash
 # shellcheck source-path=SCRIPTDIR
 # Container `mongodb`: the server. A member that was not let in yet waits on a port that no set counts; as soon as its agent has let it
-# in, the server comes back on the port of members, as process 1.
+# in, the server comes back on the port of members.
 set -euo pipefail
 scripts=$(dirname "$0")
 # shellcheck source=/dev/null
@@ -14,7 +14,7 @@ scripts=$(dirname "$0")
 server='' ending=''
 trap 'ending=yes; [ -z "$server" ] || kill -TERM "$server" 2>/dev/null; [ -n "$server" ] || exit 143' TERM INT
 umask 027
-rm -f "$run/leaving" "$run/left"
+marked_leaving "$run/leaving" || rm -f "$run/leaving" "$run/left"
 
 # stop_server: ends it and waits, however often a signal interrupts the wait.
 stop_server() {
@@ -41,4 +41,11 @@ if ! let_in; then
 fi
 # Whoever restarts only this container must not make an empty server of a member: the data may have gone meanwhile.
 [ ! -e "$volume/member" ] || has_data || refuse "The data directory $data is gone or not whole. Delete this pod: its init container says what can be done."
-exec mongod --config /etc/dbrender/config/mongod.conf --port "$PORT"
+# Not as process 1: the kernel drops a signal for which that one has no handler yet, and the pod would stay for its whole grace period.
+mongod --config /etc/dbrender/config/mongod.conf --port "$PORT" &
+server=$!
+while :; do
+  rc=0
+  wait "$server" || rc=$?
+  kill -0 "$server" 2>/dev/null || exit "$rc"
+done

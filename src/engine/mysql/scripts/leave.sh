@@ -15,7 +15,7 @@ scripts=$(dirname "$0")
 . "$scripts/passwords.sh"
 # shellcheck source=members.sh
 . "$scripts/members.sh"
-: > "$run/leaving"   # the agent must not join again; start.sh removes it
+mark_leaving "$run/leaving"   # the agent must not join again; start.sh of the next container removes it
 [ "$PROFILE" = automatic ] || exit 0
 
 # A joiner whose last full member leaves is declared ONLINE without that one's transactions, and becomes primary: wait for it. Its agent, too,

@@ -25,7 +25,7 @@ report_port = $PORT
 loose_group_replication_local_address = $POD_NAME.$HEADLESS:$GROUP_PORT
 CNF
 mv "$run/member.cnf.new" "$run/member.cnf"
-rm -f "$run/leaving"
+marked_leaving "$run/leaving" || rm -f "$run/leaving"
 
 while :; do
   has_data || refuse "The data directory $data is gone or not whole. Delete this pod: its init containers say what can be done."

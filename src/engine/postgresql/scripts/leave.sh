@@ -21,7 +21,7 @@ scripts=$(dirname "$0")
 [ "$PROFILE" = automatic ] || exit 0
 deadline=$((SECONDS + ${LEAVE_SECONDS:-55}))
 
-: > "$patroni_files/leaving"
+mark_leaving "$patroni_files/leaving"
 write_member 100 && post /reload
 
 # sync_candidate: the member that Patroni may promote in synchronous mode, when the better one could not be made it in time.

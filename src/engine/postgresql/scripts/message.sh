@@ -56,3 +56,15 @@ attended=''
 end_on_signal() {
   trap '[ -z "$attended" ] || kill -TERM "$attended" 2>/dev/null; exit 143' TERM INT
 }
+
+# mark_leaving FILE, marked_leaving FILE: whether this container is about to be stopped. preStop may run before the container's first script has removed what a container before it left
+# there, so the mark says whose it is: when process 1 began, in clock ticks since the node did.
+container_start() {
+  local stat
+  stat=$(< /proc/1/stat)
+  # shellcheck disable=SC2086 # fields
+  set -- ${stat##*) }
+  echo "${20}"
+}
+mark_leaving() { container_start >> "$1"; }
+marked_leaving() { container_start | grep -qxFf "$1" 2>/dev/null; }

@@ -23,13 +23,22 @@ if [ "$PROFILE" = automatic ]; then
   # shellcheck source=patroni.sh
   . "$scripts/patroni.sh"
   end_on_signal
-  rm -f "$patroni_files/leaving"
+  marked_leaving "$patroni_files/leaving" || rm -f "$patroni_files/leaving"
   write_member 100 || true
   work_resume
   wait_for_manual_members
   resume_bootstrap
-  trap - TERM INT
-  exec patroni "$patroni_files"
+  # Not as process 1: the kernel drops a signal for which that one has no handler yet, and Patroni reads its modules for seconds before
+  # it has. A member that was deleted then stayed for its whole grace period, and could be elected.
+  patroni=''
+  trap '[ -n "$patroni" ] || exit 143; kill -TERM "$patroni" 2>/dev/null' TERM INT
+  patroni "$patroni_files" &
+  patroni=$!
+  while :; do
+    rc=0
+    wait "$patroni" || rc=$?
+    kill -0 "$patroni" 2>/dev/null || exit "$rc"
+  done
 fi
 
 # shellcheck source=standby.sh
