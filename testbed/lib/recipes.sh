@@ -95,10 +95,11 @@ recipe_patroni() {
   chroot "$root" python3 -m compileall -q -j 2 /usr/lib || :
   chroot "$root" patroni --version
 }
-recipe_patroni_config() { recipe_postgresql_config "$1"; }
+# its Dockerfile says SIGTERM: Patroni does not always hear SIGINT
+recipe_patroni_config() { recipe_postgresql_config "$1" | sed 's/"SIGINT"/"SIGTERM"/'; }
 recipe_patroni_inputs() {
   recipe_postgresql_inputs "$1"
-  declare -f recipe_patroni
+  declare -f recipe_patroni recipe_patroni_config
 }
 
 # MySQL, with the paths, the user and the run directory of the official image. Of the client programs only those that the official

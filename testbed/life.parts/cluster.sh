@@ -37,14 +37,14 @@ ready() {
   quietly kube rollout status "statefulset/$1" --timeout="${patience}s" || give_up "not every member of $1 became ready within $patience s."
 }
 
-# whole NAME MEMBERS: waits until every member is ready, one takes writes and feeds all others
+# whole NAME MEMBERS: waits until every member is ready, one takes writes and feeds all others, and another could take over from it
 whole() {
   local deadline=$((SECONDS + patience)) first
   ready "$1"
   while :; do
     mapfile -t first < <(primaries "$1")
-    if ((${#first[@]} == 1)) && [[ $(streaming "${first[0]}" 2>/dev/null || :) == $(($2 - 1)) ]]; then return; fi
-    ((SECONDS < deadline)) || give_up "of $1, ${#first[@]} members take writes (${first[*]}), and not all others follow one."
+    if ((${#first[@]} == 1)) && [[ $(streaming "${first[0]}" 2>/dev/null || :) == $(($2 - 1)) ]] && { (($2 == 1)) || heir "$1"; }; then return; fi
+    ((SECONDS < deadline)) || give_up "of $1, ${#first[@]} members take writes (${first[*]}), and not all others follow one, or none of them may take over."
     sleep 1
   done
 }

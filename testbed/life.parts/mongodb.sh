@@ -37,6 +37,9 @@ ask() { superuser "$1" ask; }
 # streaming MEMBER: how many standbys it feeds
 streaming() { superuser "$1" streaming; }
 
+# heir NAME: whether a member may take over: each one that follows
+heir() { true; }
+
 # fill NAME: something of everything
 fill() {
   superuser "$(primaries "$1")" users >/dev/null || give_up "the users and the second database could not be made."

@@ -31,6 +31,9 @@ streaming() {
   superuser "$1" mysql --execute "$question" </dev/null
 }
 
+# heir NAME: whether a member may take over: each one that follows
+heir() { true; }
+
 # fill NAME: something of everything. What runs inside of the server is made by the administrator: while there is a binary log the
 # server takes functions and triggers from nobody else.
 fill() {

@@ -31,6 +31,11 @@ ask() { superuser "$1" postgres --command 'SELECT NOT pg_is_in_recovery()' </dev
 # streaming MEMBER: how many standbys it feeds
 streaming() { superuser "$1" postgres --command "SELECT count(*) FROM pg_stat_replication WHERE state = 'streaming'" </dev/null; }
 
+# heir NAME: whether a member may take over. In Synchronous that is who Patroni has written down as the synchronous standby, in its
+# first turn after one streams. Until then nobody may, because nobody is known to have every row.
+heir() { [[ $failover == Manual || $replication == Asynchronous || -n $(synchronous "$1") ]]; }
+synchronous() { kube get configmap "$1-patroni-sync" --output 'jsonpath={.metadata.annotations.sync_standby}'; }
+
 # fill NAME: something of everything
 fill() {
   superuser "$(primaries "$1")" postgres <"$parts/$engine/superuser.sql" || give_up "the roles and the second database could not be made."
@@ -81,13 +86,14 @@ plant_second_primary() {
 }
 
 # lead MEMBER NAME: makes the member the primary, in order. Only the synchronous standby may take over, and Patroni prefers the
-# lowest ordinal, so the member between has to be away for that moment. What patronictl prints counts for nothing: it ends with 0.
+# lowest ordinal, so the member between has to be away for that moment, again whenever it is the synchronous one. What patronictl
+# prints counts for nothing: it ends with 0.
 lead() {
   local deadline=$((SECONDS + patience)) between
   between=$(members "$2" | grep -vx -e "$1" -e "$(primaries "$2")")
-  quietly kube delete pod "$between" --wait=false
   until [[ $(primaries "$2") == "$1" ]]; do
     ((SECONDS < deadline)) || give_up "Patroni does not hand over to $1: $(tail -n 1 "$work/switchover.log")"
+    if [[ $(synchronous "$2") == "$between" ]]; then quietly kube delete pod "$between" --wait=false --ignore-not-found; fi
     kube exec "$1" --container "$container" -- patronictl --config-file /etc/patroni switchover --force --candidate "$1" >"$work/switchover.log" 2>&1 || :
     sleep 1
   done

@@ -53,7 +53,7 @@ scale_up_and_down() {
   database "$again" 3 "bootstrap: {fromBackup: {name: $name}}"
   apply "$again"
   whole "$again" 3
-  say "one member became three ($((SECONDS - began)) s)"
+  say "one member became three"
   lead "$again-2" "$again"
   whole "$again" 3
   say "$(primaries "$again") leads, and has to leave"
