@@ -1,5 +1,6 @@
 //! Alerts and dashboards of the chart are queries that Prometheus reads (`testbed/promql`, built on first use), and those about
-//! databases ask for nothing but what a real exporter gave beside a real server (`fixtures/series`).
+//! databases ask for nothing but what a real exporter gave beside a real server (`fixtures/series`). Which alerts fire when is in
+//! `fixtures/alerts`.
 
 #![allow(
     clippy::disallowed_methods,
@@ -14,9 +15,10 @@ use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::LazyLock;
 
 use dbrender::yaml::{Limits, read_stream};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// What Prometheus adds to every series of a `PodMonitor`, as far as alerts and panels use it.
 const OF_THE_TARGET: [&str; 3] = ["job", "namespace", "pod"];
@@ -55,29 +57,44 @@ fn queries(value: &Value, found: &mut Vec<String>) {
     }
 }
 
-fn queries_of(file: &Path) -> Vec<String> {
+/// The file's document.
+fn document(file: &Path) -> Value {
     let (documents, problems) = read_stream(&fs::read_to_string(file).unwrap(), &Limits::default());
     assert!(problems.is_empty(), "{}: {problems:?}", file.display());
+    documents[0].root.to_json()
+}
+
+fn queries_of(file: &Path) -> Vec<String> {
     let mut found = Vec::new();
-    queries(&documents[0].root.to_json(), &mut found);
+    queries(&document(file), &mut found);
     assert!(found.len() > 5, "{}: {found:?}", file.display());
     found
 }
 
-/// What Prometheus makes of each query.
-fn read(queries: &[String], test: &str) -> Vec<Value> {
-    let program = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("promql-{test}"));
+/// `testbed/promql`, built once.
+static PROGRAM: LazyLock<PathBuf> = LazyLock::new(|| {
+    let program = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("promql");
     let source = root().join("testbed/promql");
     let status = Command::new("go").args(["build", "-o"]).arg(&program).arg(".").current_dir(source).status();
     assert!(status.as_ref().is_ok_and(std::process::ExitStatus::success), "go build in testbed/promql: {status:?}");
-    let mut child = Command::new(program).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-    let text: String = queries.iter().map(|query| format!("{}\n", Value::from(query.as_str()))).collect();
+    program
+});
+
+/// What Prometheus makes of each query.
+fn read(queries: &[String]) -> Vec<Value> {
+    ask(&queries.iter().map(|query| Value::from(query.as_str())).collect::<Vec<_>>())
+}
+
+/// What `testbed/promql` answers to each line.
+fn ask(lines: &[Value]) -> Vec<Value> {
+    let mut child = Command::new(&*PROGRAM).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
     child.stdin.take().unwrap().write_all(text.as_bytes()).unwrap();
     let output = child.wait_with_output().unwrap();
     assert!(output.status.success());
     let answers = String::from_utf8(output.stdout).unwrap();
     let answers: Vec<Value> = answers.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    assert_eq!(answers.len(), queries.len());
+    assert_eq!(answers.len(), lines.len());
     answers
 }
 
@@ -121,7 +138,7 @@ fn prometheus_reads_every_alert_and_every_panel() {
     let all = [files(&chart, "rules.yaml"), files(&chart, "dashboard.json")].concat();
     assert!(all.len() >= 4, "{all:?}");
     let queries: Vec<String> = all.iter().flat_map(|file| queries_of(file)).collect();
-    let answers = read(&queries, "reads");
+    let answers = read(&queries);
     let faults: Vec<_> = queries.iter().zip(&answers).filter(|(_, answer)| !answer["error"].is_null()).collect();
     assert!(faults.is_empty(), "{faults:#?}");
 }
@@ -136,8 +153,78 @@ fn alerts_and_panels_ask_for_what_real_exporters_gave() {
         for end in ["rules.yaml", "dashboard.json"] {
             let file = root().join(format!("charts/dbrender/files/{engine}-{end}"));
             let queries = queries_of(&file);
-            for (query, answer) in queries.iter().zip(read(&queries, "asks")) {
+            for (query, answer) in queries.iter().zip(read(&queries)) {
                 faults.extend(strange(&answer, &given).iter().map(|what| format!("{name}: {what} in {query}")));
+            }
+        }
+    }
+    assert!(faults.is_empty(), "{faults:#?}");
+}
+
+/// The rules of a file, and their names.
+fn rules(file: &Path) -> (Value, BTreeSet<String>) {
+    let rules: Vec<Value> = document(file)["groups"][0]["rules"].as_array().unwrap().clone();
+    let names = rules.iter().map(|rule| rule["alert"].as_str().unwrap().to_owned()).collect();
+    (Value::from(rules), names)
+}
+
+/// Series of a situation with what Prometheus adds to them.
+fn series(situation: &Value) -> Vec<String> {
+    let mut all = Vec::new();
+    for (pod, lines) in situation["pods"].as_object().unwrap() {
+        for line in words(lines) {
+            let (name, rest) = line.split_once(['{', ' ']).unwrap();
+            let rest = if line.contains('{') { format!(", {rest}") } else { format!("}} {rest}") };
+            all.push(format!("{name}{{namespace=\"production\", job=\"production/order-db\", pod=\"{pod}\"{rest}"));
+        }
+    }
+    all
+}
+
+#[test]
+fn alerts_fire_in_their_situations_and_in_no_other() {
+    let mut faults = Vec::new();
+    for file in files(&root().join("fixtures/alerts"), ".yaml") {
+        let engine = file.file_stem().unwrap().to_string_lossy().into_owned();
+        let (rules, mut never) = rules(&root().join(format!("charts/dbrender/files/{engine}-rules.yaml")));
+        let situations = document(&file);
+        let lines: Vec<Value> = situations
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|situation| json!({"rules": rules, "series": series(situation)}))
+            .collect();
+        for (situation, answer) in situations.as_array().unwrap().iter().zip(ask(&lines)) {
+            assert!(answer["error"].is_null(), "{situation}: {answer}");
+            let (expected, found): (Vec<_>, Vec<_>) =
+                (words(&situation["fires"]).collect(), words(&answer["fires"]).collect());
+            found.iter().for_each(|alert| {
+                never.remove(*alert);
+            });
+            if expected != found {
+                faults.push(format!("{engine}: {}: expected {expected:?}, fires {found:?}", situation["what"]));
+            }
+        }
+        faults.extend(never.iter().map(|alert| format!("{engine}: no situation in which {alert} fires")));
+    }
+    assert!(faults.is_empty(), "{faults:#?}");
+}
+
+#[test]
+fn situations_have_series_that_real_exporters_gave() {
+    let mut faults = Vec::new();
+    for file in files(&root().join("fixtures/alerts"), ".yaml") {
+        let engine = file.file_stem().unwrap().to_string_lossy().into_owned();
+        let recorded_files = files(&root().join("fixtures/series"), ".txt");
+        let mut given: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+        for series in recorded_files.iter().filter(|path| path.to_string_lossy().contains(&format!("/{engine}-"))) {
+            given.extend(recorded(series));
+        }
+        for situation in document(&file).as_array().unwrap() {
+            let queries: Vec<String> =
+                series(situation).iter().map(|line| line[..=line.rfind('}').unwrap()].to_owned()).collect();
+            for (query, answer) in queries.iter().zip(read(&queries)) {
+                faults.extend(strange(&answer, &given).iter().map(|what| format!("{engine}: {what} in {query}")));
             }
         }
     }

@@ -285,7 +285,8 @@ fn every_code_has_a_case() -> Result<(), Failed> {
 fn every_folder_is_a_family() -> Result<(), Failed> {
     // Those of `drift` are run by `tests/drift_cases.rs`, those of `chart` by `tests/chart`, of `health` and
     // `releases` by tests of their names; `schemas` has no cases.
-    let known = ["chart", "drift", "health", "problems", "releases", "render", "schemas", "series", "updates"];
+    let known =
+        ["alerts", "chart", "drift", "health", "problems", "releases", "render", "schemas", "series", "updates"];
     let strange: Vec<String> =
         folders(&root()).iter().map(|path| name_of(path)).filter(|name| !known.contains(&name.as_str())).collect();
     if strange.is_empty() {

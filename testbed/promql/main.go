@@ -1,5 +1,6 @@
 // promql reads queries as Prometheus does. In: a query a line on stdin, each a JSON string. Out: for each a line of JSON,
 // {"selectors": [{"name", "labels"}], "labels": […]}: what it asks for and by which labels it groups and joins; or {"error"}.
+// Or in: {"rules": [{"alert", "expr", "for"}], "series": ["mysql_up 1x30"]}; out: {"fires": […]}, see alerts.go.
 package main
 
 import (
@@ -21,19 +22,30 @@ type selector struct {
 type answer struct {
 	Selectors []selector `json:"selectors,omitempty"`
 	Labels    []string   `json:"labels,omitempty"`
+	Fires     []string   `json:"fires,omitempty"`
 	Error     string     `json:"error,omitempty"`
 }
 
 func main() {
 	queries, answers := json.NewDecoder(os.Stdin), json.NewEncoder(os.Stdout)
 	for {
-		var query string
-		if err := queries.Decode(&query); errors.Is(err, io.EOF) {
+		var line json.RawMessage
+		if err := queries.Decode(&line); errors.Is(err, io.EOF) {
 			return
 		} else if err != nil {
 			fail(err)
 		}
-		if err := answers.Encode(read(query)); err != nil {
+		var found answer
+		var query string
+		var of situation
+		if json.Unmarshal(line, &query) == nil {
+			found = read(query)
+		} else if err := json.Unmarshal(line, &of); err == nil {
+			found = fires(of)
+		} else {
+			fail(err)
+		}
+		if err := answers.Encode(found); err != nil {
 			fail(err)
 		}
 	}
