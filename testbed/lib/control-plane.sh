@@ -34,6 +34,7 @@ EOF
     --initial-cluster "testbed=http://127.0.0.1:$peer"
   await_service etcd 30 curl --silent --fail --max-time 2 "http://127.0.0.1:$client/health"
 
+  # the audit log is one file: with the default a new one begins after 100 MB, and whoever reads it loses what was before
   start kube-apiserver "$(program kube-apiserver "$programs")" --etcd-servers="http://127.0.0.1:$client" \
     --secure-port="$api" --bind-address="$listen" --advertise-address="$address" \
     --tls-cert-file="$pki/apiserver.crt" --tls-private-key-file="$pki/apiserver.key" --client-ca-file="$pki/ca.crt" \
@@ -41,6 +42,7 @@ EOF
     --service-account-key-file="$pki/service-account.pub" --service-account-signing-key-file="$pki/service-account.key" \
     --service-cluster-ip-range=10.96.0.0/16 --authorization-mode=Node,RBAC --enable-admission-plugins=NodeRestriction \
     --allow-privileged=true --audit-policy-file="$run/audit-policy.yaml" --audit-log-path="$run/audit.log" \
+    --audit-log-maxsize=100000 \
     --kubelet-client-certificate="$pki/apiserver-kubelet-client.crt" --kubelet-client-key="$pki/apiserver-kubelet-client.key" \
     --kubelet-certificate-authority="$pki/ca.crt" --kubelet-preferred-address-types=InternalIP \
     --requestheader-client-ca-file="$pki/front-proxy-ca.crt" --requestheader-allowed-names=front-proxy-client \
