@@ -55,6 +55,7 @@ let_go() {
 
 # A joiner that has everything, but was never ONLINE, and whose ordinal is the lower one: it must neither lead nor be waited for.
 case_joiner_that_has_everything() {
+  local had
   replicas=2 write_config
   start 0 1
   within 120 "two members" online 0 2
@@ -64,14 +65,30 @@ case_joiner_that_has_everything() {
   sleep 2
   stop_pod 0 > "$WORLD/out"
   within 30 "the second leads" is 1 primary
-  # what a member leaves that is killed right after it began to join; a server that lacks nothing is ONLINE within a moment
-  query 1 "SELECT REPLACE(@@gtid_executed, '\n', '')" > "$(volume_of 0)/joining"
-  chown 999:999 "$(volume_of 0)/joining"
+  had=$(query 1 "SELECT REPLACE(@@gtid_executed, '\n', '')")
+  began_to_join
   kill_pod 1
   start 0 1
   within 60 "the first does not lead" says 'never finished joining' "$(log_of 0 agent)"
   within 90 "the second does, and both are in one group" online 1 2
   within 20 "with all of the rows" holds 0 50
+
+  # and when nobody else has the data any more
+  kill_pod 1
+  kill_pod 0
+  began_to_join
+  remove_volume 1
+  start 0 1
+  within 60 "it says what a person can do" says 'remove /var/lib/mysql/joining in this pod' "$(says_now 0)"
+  check "it does not lead" not is 0 primary
+  inside 0 mysql rm /var/lib/mysql/joining
+  within 90 "when a person has done it, it leads, and the other joins" online 0 2
+  within 20 "with all of the rows" holds 1 50
+}
+# began_to_join: what the first member leaves when it is killed right after it began to join; a server that lacks nothing is ONLINE within a moment
+began_to_join() {
+  echo "$had" > "$(volume_of 0)/joining"
+  chown 999:999 "$(volume_of 0)/joining"
 }
 case_silent_divergence_without_the_rules() {
   drop_rules

@@ -7,6 +7,7 @@
 
 marker=$volume/group
 joining=$volume/joining
+led_in_manual=$volume/last-primary   # what the other profile has left
 
 # Says to the others that the file `joining` is here: a setting that nobody else uses, a statement that does nothing.
 unfinished_mark='DO 1'
@@ -89,7 +90,7 @@ settled=0 turns_waited=0 errant=0 stuck=0
 # decide GTIDS: this member is in no group. Join one, found one, or wait and say for what.
 decide() {
   local mine=$1 o answer state role majority group gtids view members replicas
-  local seeds='' donor='' busy='' silent='' missing='' with_data='' ahead='' lower='' before='' unborn='' unfinished=''
+  local seeds='' donor='' busy='' silent='' missing='' with_data='' ahead='' lower='' before='' unborn='' unfinished='' led
   look_at_all
   members=$(marked members)
   replicas=$(fact replicas)
@@ -163,7 +164,10 @@ decide() {
     [ "$settled" -ge 4 ] || return
   else
     # A full outage. The member that has all that anybody has leads, and only when everybody of the last view was heard.
-    if [ -e "$joining" ]; then settled=0; report "Waiting: this member never finished joining, so its data may be incomplete; another one has to lead."; return; fi
+    if [ -e "$joining" ]; then settled=0; report "Waiting: this member never finished joining, so its data may be incomplete; another one has to lead.${mine:+ If no other has the data any more, remove $joining in this pod: then it counts as one that has them.}"; return; fi
+    led=''
+    [ ! -r "$led_in_manual" ] || read -r led _ < "$led_in_manual"
+    if [ -n "$led" ] && [ "$led" != "$me" ]; then settled=0; report "Waiting: $(member_name "$led") led last, with failover: Manual, and may have more than this member. Set failover back to Manual, let this member lead, and then change it again."; return; fi
     [ -n "$members" ] || missing+=$unborn   # it was in no view yet, so it does not know who else was
     if [ -n "$missing$silent" ]; then settled=0; report "Waiting: nobody is in a group, and somebody may have more than this member. Missing:${missing:- nobody}; not answering:${silent:- nobody}. If the data of one is lost for good, delete its claim and its pod: it comes back empty, and is not waited for any more."; return; fi
     if [ -n "$ahead" ]; then settled=0; report "Waiting: nobody is in a group, and these have transactions that this member lacks:$ahead."; return; fi
@@ -226,7 +230,9 @@ turn() {
         fi
       fi
       # In this order: a member that has data and no marker would not know whom to wait for.
-      if mark "$group" "$view"; then forget "$joining"
+      if mark "$group" "$view"; then
+        forget "$joining"
+        forget "$led_in_manual"
       elif [ "$read_only" = 1 ]; then
         tell_role none
         report "The view of the group cannot be written to $marker, so this member is not used: the volume has $(df -h --output=avail "$volume" | tail -n 1 | tr -d ' ') free."

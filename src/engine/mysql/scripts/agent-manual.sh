@@ -183,6 +183,8 @@ consider_leading() {
     read -r ordinal term < <(knows "$(< "$work/look.$o")") || continue
     [ "$term" -le "$highest" ] || former=$ordinal highest=$term
   done
+  # A volume that was a group alone, and never anything else, has led it.
+  [ -n "$former" ] || [ "$(sed -n 's/^members=//p' "$volume/group" 2>/dev/null)" != "$me" ] || former=$me
   [ "$highest" = 0 ] || force_term=$highest   # the annotation counts from 1
   for o in $(others); do
     answer=$(< "$work/look.$o")
