@@ -94,7 +94,7 @@ async fn would_be(client: &Client, object: &Object) -> Result<LiveObject, Opinio
         _ if object.kind == "Secret" => Opinion::None("the server gives no answer about the Secret".to_owned()),
         _ => Opinion::None(trouble.message),
     })?;
-    let read = Read::json(body, Some((kind.api_version, kind.kind)));
+    let read = Read::json(&body, Some((kind.api_version, kind.kind)));
     let after = read.objects.first().and_then(|object| object.open().ok()).map(Cow::into_owned);
     after.ok_or_else(|| Opinion::None("the server's answer is not understood".to_owned()))
 }

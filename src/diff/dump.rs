@@ -79,7 +79,7 @@ mod tests {
     }
 
     fn dump(text: &str, secrets: bool) -> LiveSet {
-        LiveSet::of_dump("file live.json".to_owned(), Read::json(text.into(), None), &wanted(), secrets)
+        LiveSet::of_dump("file live.json".to_owned(), Read::json(text.as_bytes(), None), &wanted(), secrets)
     }
 
     fn object(kind: &str, namespace: &str) -> serde_json::Value {

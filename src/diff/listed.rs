@@ -1,15 +1,17 @@
 //! An object of a list, read no further than who it is: of most that a server holds, no more is ever asked.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::fmt;
-use std::ops::Range;
 use std::sync::Arc;
 
+use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use crate::render::DATABASE_LABEL;
 
 use super::live::{Identity, LiveError, LiveObject, Raw};
+use super::live_parts::Parts;
 
 /// An object of the cluster, whole or as the text in which it came.
 ///
@@ -34,16 +36,36 @@ enum Form {
     Text { api_version: String, text: Text },
 }
 
-/// Where the fields of an object stand in what was read.
+/// The fields of an object as the text in which they came. It has no form in which it could be printed.
 #[derive(Clone)]
-pub(super) struct Text {
-    /// All that was read. It may hold Secrets, so it has no form in which it could be printed.
-    pub(super) all: Arc<Vec<u8>>,
-    /// Fields but `metadata`, whose place is kept by an empty range.
-    pub(super) fields: Vec<(Box<str>, Range<usize>)>,
+struct Text {
+    /// `metadata` has no text here.
+    fields: Vec<(Box<str>, Option<Raw>)>,
     /// Fields of `metadata` but `managedFields`. `None`: it is null.
-    pub(super) metadata: Option<Vec<(Box<str>, Range<usize>)>>,
-    pub(super) managed_fields: Option<Range<usize>>,
+    metadata: Option<Vec<(Box<str>, Raw)>>,
+    managed_fields: Option<Raw>,
+}
+
+/// Texts that many objects have in common, such as the scripts of an engine, kept once.
+#[derive(Default)]
+pub(super) struct Shared(BTreeSet<Arc<[u8]>>);
+
+/// From so many bytes on a text is worth a look whether it is there already.
+const LARGE: usize = 4096;
+
+impl Shared {
+    fn keep(&mut self, text: &RawValue) -> Raw {
+        let bytes = text.get().as_bytes();
+        if bytes.len() < LARGE {
+            return Raw::from(bytes);
+        }
+        if let Some(known) = self.0.get(bytes) {
+            return Raw::from(Arc::clone(known));
+        }
+        let new: Arc<[u8]> = bytes.into();
+        self.0.insert(Arc::clone(&new));
+        Raw::from(new)
+    }
 }
 
 /// Names the object and nothing in it.
@@ -68,9 +90,23 @@ impl From<LiveObject> for Listed {
 }
 
 impl Listed {
-    /// From the places of its fields. A Secret is decoded at once, so that its values are hidden from here on.
-    pub(super) fn new(identity: Identity, text: Text) -> Result<Listed, LiveError> {
-        if identity.kind == "Secret" {
+    /// From its parts. `list` is apiVersion and kind of the items of a typed list, which do not repeat it. A Secret is
+    /// decoded at once, so that its values are hidden from here on, and nothing of its text is kept.
+    pub(super) fn of_parts(
+        parts: Parts<'_>,
+        list: Option<(&str, &str)>,
+        shared: &mut Shared,
+    ) -> Result<Listed, LiveError> {
+        let Parts { identity, fields, metadata, managed_fields, next: _ } = parts;
+        let identity = identity.check(list)?;
+        let is_secret = identity.kind == "Secret";
+        let mut keep = |text: &RawValue| if is_secret { Raw::from(text.get().as_bytes()) } else { shared.keep(text) };
+        let text = Text {
+            fields: fields.into_iter().map(|(key, value)| (key, value.map(&mut keep))).collect(),
+            metadata: metadata.map(|fields| fields.into_iter().map(|(key, value)| (key, keep(value))).collect()),
+            managed_fields: managed_fields.map(&mut keep),
+        };
+        if is_secret {
             return text.whole(&identity).map(Listed::from);
         }
         let database = text.label(DATABASE_LABEL);
@@ -97,6 +133,14 @@ impl Listed {
         }
     }
 
+    /// The text of a field, where it is one.
+    #[cfg(test)]
+    pub(super) fn text_of(&self, field: &str) -> Option<&[u8]> {
+        let Form::Text { text, .. } = &self.form else { return None };
+        let (_, text) = text.fields.iter().find(|(key, _)| &**key == field)?;
+        text.as_ref().map(Raw::bytes)
+    }
+
     /// The whole object where it was read as one: that of a Secret always is.
     pub(super) fn whole(&self) -> Option<&LiveObject> {
         match &self.form {
@@ -107,36 +151,31 @@ impl Listed {
 }
 
 impl Text {
-    fn value(&self, range: &Range<usize>) -> Option<Value> {
-        serde_json::from_slice(self.all.get(range.clone())?).ok()
-    }
-
-    fn map(&self, fields: &[(Box<str>, Range<usize>)]) -> Option<Map<String, Value>> {
-        let mut map = Map::with_capacity(fields.len());
-        for (key, range) in fields {
-            map.insert(key.to_string(), self.value(range)?);
-        }
-        Some(map)
-    }
-
     fn label(&self, name: &str) -> Option<Box<str>> {
-        let (_, range) = self.metadata.iter().flatten().find(|(key, _)| &**key == "labels")?;
-        self.value(range)?.get(name)?.as_str().map(Box::from)
+        let (_, labels) = self.metadata.iter().flatten().find(|(key, _)| &**key == "labels")?;
+        labels.value()?.get(name)?.as_str().map(Box::from)
     }
 
     fn whole(&self, identity: &Identity) -> Result<LiveObject, LiveError> {
         // The decoder's own words would quote the value.
         let unreadable = || identity.error("it holds what is not understood as JSON".to_owned());
         let mut map = Map::with_capacity(self.fields.len());
-        for (key, range) in &self.fields {
-            let value = match (&**key, &self.metadata) {
-                ("metadata", Some(fields)) => self.map(fields).map(Value::Object),
-                ("metadata", None) => Some(Value::Null),
-                _ => self.value(range),
+        for (key, text) in &self.fields {
+            let value = match (text, &self.metadata) {
+                (Some(text), _) => text.value(),
+                (None, Some(fields)) => metadata(fields),
+                (None, None) => Some(Value::Null),
             };
             map.insert(key.to_string(), value.ok_or_else(unreadable)?);
         }
-        let managed = self.managed_fields.clone().map(|range| Raw { all: Arc::clone(&self.all), range });
-        LiveObject::new(identity.clone(), map, managed)
+        LiveObject::new(identity.clone(), map, self.managed_fields.clone())
     }
+}
+
+fn metadata(fields: &[(Box<str>, Raw)]) -> Option<Value> {
+    let mut map = Map::with_capacity(fields.len());
+    for (key, text) in fields {
+        map.insert(key.to_string(), text.value()?);
+    }
+    Some(Value::Object(map))
 }

@@ -6,7 +6,6 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::ops::Range;
 use std::sync::Arc;
 
 use base64::Engine as _;
@@ -144,7 +143,7 @@ impl LiveObject {
             .get_mut("metadata")
             .and_then(Value::as_object_mut)
             .and_then(|metadata| metadata.shift_remove("managedFields"))
-            .map(|fields| Raw::from(fields.to_string()));
+            .map(|fields| Raw::from(fields.to_string().into_bytes()));
         let text = |value: Option<&Value>| value.and_then(Value::as_str).unwrap_or_default().to_owned();
         let field = |name: &str| text(map.get("metadata").and_then(|metadata| metadata.get(name)));
         let identity = Identity {
@@ -171,22 +170,24 @@ impl LiveObject {
     }
 }
 
-/// JSON as it was read, without a copy. It has no form in which it could be printed.
+/// JSON as it was read. It has no form in which it could be printed.
 #[derive(Clone)]
-pub(super) struct Raw {
-    pub(super) all: Arc<Vec<u8>>,
-    pub(super) range: Range<usize>,
-}
+pub(super) struct Raw(Arc<[u8]>);
 
-impl From<String> for Raw {
-    fn from(text: String) -> Raw {
-        Raw { range: 0..text.len(), all: Arc::new(text.into_bytes()) }
+impl<B: Into<Arc<[u8]>>> From<B> for Raw {
+    fn from(bytes: B) -> Raw {
+        Raw(bytes.into())
     }
 }
 
 impl Raw {
     pub(super) fn bytes(&self) -> &[u8] {
-        self.all.get(self.range.clone()).unwrap_or_default()
+        &self.0
+    }
+
+    /// `None`: it is none that can be kept, such as a number beyond all bounds.
+    pub(super) fn value(&self) -> Option<Value> {
+        serde_json::from_slice(&self.0).ok()
     }
 }
 

@@ -16,6 +16,7 @@ mod leftover;
 mod listed;
 mod live;
 mod live_json;
+mod live_parts;
 mod mask;
 mod metadata;
 mod path;
@@ -35,6 +36,7 @@ pub use hidden::Hidden;
 pub use kind::{KINDS, Kind, STORAGE_CLASS};
 pub use listed::Listed;
 pub use live::{Gap, GapReason, HIDDEN, HIDDEN_OTHER, LiveError, LiveObject, LiveSet, Read, Stopped};
+pub use live_json::JsonReader;
 pub use mask::Mask;
 pub use report::{
     Bucket, Change, ChangedBy, DatabaseReport, FailOn, Impact, Notice, ObjectReport, Op, Origin, Report,

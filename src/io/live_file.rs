@@ -5,12 +5,15 @@ use std::io::{self, Read as _};
 use std::path::Path;
 
 use super::inputs::{STANDARD_INPUT, shown, unreadable};
-use crate::diff::{Read, Stopped};
+use crate::diff::{JsonReader, Read, Stopped};
 use crate::problem::Problem;
 use crate::yaml::{self, Limits};
 
 /// Values of a dump in YAML, which is read as a tree before it is anything else. A thousand Databases are far below.
 const YAML_NODES: usize = 20_000_000;
+/// Bytes of a dump in JSON that are read at a time.
+const PART: u64 = 1 << 20;
+const BOM: &[u8] = b"\xEF\xBB\xBF";
 
 /// Reads a dump: a list, an object, or several of both after each other.
 ///
@@ -20,27 +23,50 @@ const YAML_NODES: usize = 20_000_000;
 /// # Errors
 /// When the file cannot be read at all.
 pub fn read_live_file(path: &Path) -> Result<(String, Read), Problem> {
-    let mut bytes = Vec::new();
     let (name, read) = if path == Path::new(STANDARD_INPUT) {
-        ("stdin".to_owned(), io::stdin().lock().read_to_end(&mut bytes))
+        ("stdin".to_owned(), parse(&mut io::stdin().lock()))
     } else {
         let name = shown(path);
-        (format!("file {name}"), File::open(path).and_then(|mut file| file.read_to_end(&mut bytes)))
+        (format!("file {name}"), File::open(path).and_then(|mut file| parse(&mut file)))
     };
-    read.map_err(|error| unreadable(name.strip_prefix("file ").unwrap_or(&name), &error))?;
-    Ok((name, parse(bytes)))
+    let read = read.map_err(|error| unreadable(name.strip_prefix("file ").unwrap_or(&name), &error))?;
+    Ok((name, read))
 }
 
-fn parse(mut bytes: Vec<u8>) -> Read {
-    if bytes.starts_with(b"\xEF\xBB\xBF") {
-        bytes.drain(..3);
+fn parse(input: &mut dyn io::Read) -> io::Result<Read> {
+    let mut bytes = Vec::new();
+    // Its first character says what it is written in.
+    while bytes.trim_ascii_start().is_empty() || bytes.len() < BOM.len() {
+        if next(input, &mut bytes)? == 0 {
+            break;
+        }
+    }
+    if bytes.starts_with(BOM) {
+        bytes.drain(..BOM.len());
     }
     match bytes.trim_ascii_start().first() {
-        Some(b'{' | b'[') => Read::json(bytes, None),
-        Some(_) => yaml(&bytes),
+        Some(b'{' | b'[') => {
+            let mut json = JsonReader::new(None);
+            loop {
+                json.push(&bytes);
+                bytes.clear();
+                if next(input, &mut bytes)? == 0 {
+                    return Ok(json.end());
+                }
+            }
+        }
+        Some(_) => {
+            input.read_to_end(&mut bytes)?;
+            Ok(yaml(&bytes))
+        }
         // kubectl prints an empty list when it finds nothing. No text at all means that it failed.
-        None => stopped_at(&bytes, bytes.len(), true),
+        None => Ok(stopped_at(&bytes, bytes.len(), true)),
     }
+}
+
+/// Adds the next part, and returns how long it is; 0 at the end.
+fn next(input: &mut dyn io::Read, bytes: &mut Vec<u8>) -> io::Result<usize> {
+    io::Read::take(input, PART).read_to_end(bytes)
 }
 
 fn yaml(bytes: &[u8]) -> Read {
@@ -70,7 +96,11 @@ fn stopped_at(bytes: &[u8], at: usize, early: bool) -> Read {
 
 #[cfg(test)]
 mod tests {
-    use super::parse;
+    use crate::diff::Read;
+
+    fn parse(bytes: &[u8]) -> Read {
+        super::parse(&mut &*bytes).unwrap()
+    }
 
     const JSON: &str = r#"{"kind":"List","apiVersion":"v1","items":[
         {"kind":"Service","apiVersion":"v1","metadata":{"name":"a","namespace":"ns"}},
@@ -84,7 +114,7 @@ mod tests {
             metadata: {name: b, namespace: ns}\ndata: {k: aHVudGVyMg==}\n";
         let bom = format!("\u{feff}  {JSON}");
         for text in [JSON, YAML, stream, bom.as_str()] {
-            let read = parse(text.into());
+            let read = parse(text.as_bytes());
             assert_eq!(format!("{:?}", read.objects), "[Service ns/a, Secret ns/b]", "{text}");
             assert_eq!(read.objects[1].open().unwrap().secret["k"].reveal(), b"hunter2");
             assert_eq!(read.stopped, None);
@@ -94,22 +124,22 @@ mod tests {
     #[test]
     fn a_dump_that_was_cut_says_where() {
         for (text, kept) in [(&JSON[..JSON.len() - 30], 1), (&JSON[..20], 0), ("", 0), (" \n", 0)] {
-            let read = parse(text.into());
+            let read = parse(text.as_bytes());
             assert_eq!(read.objects.len(), kept, "{text}");
             assert!(read.stopped.is_some_and(|stopped| stopped.early), "{text}");
         }
         for text in ["hello: [", "a: b: c\n", "\u{fffe}", "{]"] {
-            assert!(parse(text.into()).stopped.is_some(), "{text}");
+            assert!(parse(text.as_bytes()).stopped.is_some(), "{text}");
         }
-        assert!(parse(b"\xff\xfe".to_vec()).stopped.is_some());
+        assert!(parse(b"\xff\xfe").stopped.is_some());
     }
 
     #[test]
     fn nothing_of_the_text_is_quoted() {
         let yaml = YAML.replace("k: aHVudGVyMg==", "k: hunter2!");
-        let read = parse(yaml.into());
+        let read = parse(yaml.as_bytes());
         assert!(!format!("{read:?}").contains("hunter2"), "{read:?}");
-        let read = parse(YAML.replace("k: aHVudGVyMg==}", "k: \"hunter2\\q\"}").into());
+        let read = parse(YAML.replace("k: aHVudGVyMg==}", "k: \"hunter2\\q\"}").as_bytes());
         assert!(!format!("{read:?}").contains("hunter2"), "{read:?}");
     }
 }

@@ -166,7 +166,7 @@ async fn list(client: Client, kind: &'static Kind, namespace: Option<String>, la
         let request = Request::new(kind.path(list.namespace.as_deref())).list(&params);
         let trouble = match ask(&client, request, kind).await {
             Ok(body) => {
-                let read = Read::json(body, Some((kind.api_version, kind.kind)));
+                let read = Read::json(&body, Some((kind.api_version, kind.kind)));
                 list.read.objects.extend(read.objects);
                 list.read.broken.extend(read.broken);
                 next = read.next;
@@ -244,7 +244,7 @@ async fn look_by_name(client: &Client, wanted: &Wanted, can_see: &impl Fn(&str, 
     for (kind, namespace, answer) in answers {
         match answer {
             Ok(body) => {
-                let read = Read::json(body, Some((kind.api_version, kind.kind)));
+                let read = Read::json(&body, Some((kind.api_version, kind.kind)));
                 if read.stopped.is_some() {
                     let trouble = Trouble::error("the server's answer breaks off or is no JSON".to_owned());
                     live.gaps.push(gap(kind, Some(namespace), &trouble));
@@ -265,7 +265,7 @@ async fn names_of(client: &Client, kind: &'static Kind, namespace: &str) -> Resu
     loop {
         let request = Request::new(kind.path(Some(namespace))).list_metadata(&params);
         let body = ask(client, request, kind).await?;
-        let read = Read::json(body, Some(("meta.k8s.io/v1", "PartialObjectMetadata")));
+        let read = Read::json(&body, Some(("meta.k8s.io/v1", "PartialObjectMetadata")));
         if read.stopped.is_some() {
             return Err(Trouble::error("the server's answer breaks off or is no JSON".to_owned()));
         }
