@@ -34,7 +34,7 @@ const member = { volume: { member: HEX } };
 
 // [what, view, do, words of the reason, more to hold, leaving]
 module.exports.cases = [
-  ['the server does not answer', view(0, null, {}), 'wait', 'does not answer yet'],
+  ['the server does not answer', view(0, null, {}), 'wait', 'does not answer yet', { ready: 'WAITING' }],
   ['the server refuses the key file', view(0, refused, {}), 'wait', 'refuses the key file'],
   ['ordinal 0, everybody is empty', view(0, emptyAnswer(), { 1: emptyAnswer(), 2: emptyAnswer() }), 'found', 'founds'],
   ['one member that is alone', view(0, emptyAnswer(), {}, { desired: 1 }), 'found', 'founds'],
@@ -67,17 +67,20 @@ module.exports.cases = [
   ['a member whose server is empty', view(2, emptyAnswer(false), { 0: answer(0, all, well) }, member), 'wait', 'delete the claim data-order-db-2'],
   ['STARTUP', view(1, answer(1, all, { 0: 1, 1: 0, 2: 2 }), { 0: answer(0, all, { 0: 1, 1: 0, 2: 2 }) }, member), 'wait', 'STARTUP'],
   ['STARTUP2 without a vote', view(2, answer(2, { ...all, 2: 0 }, { 0: 1, 1: 2, 2: 5 }), { 0: answer(0, { ...all, 2: 0 }, { 0: 1, 1: 2, 2: 5 }) }, { volume: { joining: true } }), 'wait', 'STARTUP2: this member copies'],
+  ['RECOVERING without a vote: it lacks what the others have no longer', view(2, { ...answer(2, { ...all, 2: 0 }, { ...well, 2: 3 }), status: { ...status(2, { ...well, 2: 3 }), infoMessage: 'could not find member to sync from' } },
+    { 0: answer(0, { ...all, 2: 0 }, { ...well, 2: 3 }) }, member), 'wait', 'could not find member to sync from). If that stays so, the others no longer have the changes that it lacks: delete the claim data-order-db-2', { ready: 'RECOVERING' }],
   ['RECOVERING', view(1, answer(1, all, { 0: 1, 1: 3, 2: 2 }), { 0: answer(0, all, { 0: 1, 1: 3, 2: 2 }) }, member), 'wait', 'RECOVERING'],
   ['ROLLBACK', view(1, answer(1, all, { 0: 1, 1: 9, 2: 2 }), { 0: answer(0, all, { 0: 1, 1: 9, 2: 2 }) }, member), 'wait', 'ROLLBACK'],
   ['SECONDARY, the volume is not marked', view(2, answer(2, { ...all, 2: 0 }, well), { 0: answer(0, { ...all, 2: 0 }, well) }, { volume: { joining: true } }), 'mark', HEX],
   ['SECONDARY without a vote', view(2, answer(2, { ...all, 2: 0 }, well), { 0: answer(0, { ...all, 2: 0 }, well) }, member), 'vote', 'gets its vote',
     { at: 0, members: [{ host: host(0), votes: 1 }, { host: host(1), votes: 1 }, { host: host(2), votes: 1, priority: 1 }], version: 6 }],
+  ['SECONDARY without a vote is not ready', view(2, answer(2, { ...all, 2: 0 }, well), { 0: answer(0, { ...all, 2: 0 }, well) }, member), 'vote', 'gets its vote', { ready: 'WITHOUT A VOTE' }],
   ['SECONDARY without a vote, and the primary sees it otherwise', view(2, answer(2, { ...all, 2: 0 }, well), { 0: answer(0, { ...all, 2: 0 }, { ...well, 2: 5 }) }, member), 'wait', 'no vote'],
   ['SECONDARY without a vote, and no majority', view(2, answer(2, { ...all, 2: 0 }, { 0: 1, 1: 8, 2: 2 }), { 0: answer(0, { ...all, 2: 0 }, { 0: 1, 1: 8, 2: 2 }) }, member), 'wait', 'does not hear a majority'],
-  ['SECONDARY', view(1, answer(1, all, well), { 0: answer(0, all, well), 2: answer(2, all, well) }, member), 'serve', 'order-db-0 leads'],
+  ['SECONDARY', view(1, answer(1, all, well), { 0: answer(0, all, well), 2: answer(2, all, well) }, member), 'serve', 'order-db-0 leads', { ready: 'SECONDARY' }],
   ['SECONDARY, nobody leads', view(1, answer(1, all, { 0: 8, 1: 2, 2: 8 }), { 0: null, 2: null }, member), 'wait', 'these are missing: order-db-0, order-db-2. Nothing is forced'],
   ['SECONDARY, an election is on', view(1, answer(1, all, { 0: 2, 1: 2, 2: 2 }), { 0: answer(0, all, { 0: 2, 1: 2, 2: 2 }), 2: answer(2, all, { 0: 2, 1: 2, 2: 2 }) }, member), 'wait', 'nobody leads at the moment'],
-  ['PRIMARY', view(0, answer(0, all, well), { 1: answer(1, all, well), 2: answer(2, all, well) }, member), 'serve', 'This member leads'],
+  ['PRIMARY', view(0, answer(0, all, well), { 1: answer(1, all, well), 2: answer(2, all, well) }, member), 'serve', 'This member leads', { ready: 'PRIMARY' }],
   ['PRIMARY, and its volume is not marked', view(0, answer(0, { 0: 1 }, { 0: 1 }), { 1: emptyAnswer(), 2: emptyAnswer() }, { volume: { founding: true } }), 'mark', HEX],
   ['PRIMARY, a member that is not wanted is gone', view(0, answer(0, all, { 0: 1, 1: 2, 2: 8 }), { 1: answer(1, all, { 0: 1, 1: 2, 2: 8 }) }, { ...member, desired: 2 }), 'remove', 'order-db-2 is gone',
     { at: 0, members: [{ host: host(0) }, { host: host(1) }] }],
@@ -110,12 +113,13 @@ const holds = (found, wanted) => Object.entries(wanted).every(([key, value]) => 
 });
 
 // typed: makes of a plain document what the shell gets from a server (64-bit numbers and ids are objects there). Out: sentences of what is wrong.
-module.exports.judge = ({ decide, decideLeaving }, [what, plain, want, words, more = {}, leaving], typed = (x) => x) => {
+module.exports.judge = ({ decide, decideLeaving, readiness }, [what, plain, want, words, more = {}, leaving], typed = (x) => x) => {
   const step = (leaving ? decideLeaving : decide)(typed(plain));
-  const { at, ...document } = more;
+  const { at, ready, ...document } = more;
   const wrong = [];
   if (step.do !== want) wrong.push(`${what}: ${step.do} instead of ${want}: ${step.why}`);
   else if (!step.why.includes(words)) wrong.push(`${what}: it says: ${step.why}`);
+  else if (ready !== undefined && readiness(typed(plain)) !== ready) wrong.push(`${what}: readiness hears ${readiness(typed(plain))}`);
   else if (at !== undefined && step.at !== at) wrong.push(`${what}: on ordinal ${step.at}`);
   else if (Object.keys(document).length && !holds(step.config, document)) wrong.push(`${what}: ${JSON.stringify(step.config)}`);
   return wrong;

@@ -58,7 +58,8 @@ case_the_certificate_is_joined() {
   fact TLS on
   check "TLS without files" is "$(setup)" 1
   check "… names one" says '/etc/dbrender/tls/tls.crt'
-  for each in tls.crt tls.key ca.crt; do echo "$each" >"$root/etc/dbrender/tls/$each"; done
+  # from an editor that leaves out the end of the last line
+  for each in tls.crt tls.key ca.crt; do printf %s "$each" >"$root/etc/dbrender/tls/$each"; done
   check "TLS" is "$(setup)" 0
   check "certificate, then key" is "$(tr '\n' ' ' <"$root/var/run/mongodb/server.pem")" 'tls.crt tls.key '
   check "for its owner alone" is "$(stat -c %a "$root/var/run/mongodb/server.pem")" 400

@@ -2,7 +2,7 @@
 // leads keeps users and settings as they are mounted. It never ends on an error of a server. agent.sh starts it anew each hour.
 'use strict';
 const fs = require('fs');
-const { decide, decideLeaving, hostOf, STATES } = require('./decide.js');
+const { decide, decideLeaving, hostOf, readiness } = require('./decide.js');
 const { members, assignments, versionOf, password, addresses, CONFIG, CREDENTIALS } = require('./members.js');
 const accounts = require('./accounts.js');
 const server = require('./server.js');
@@ -119,7 +119,7 @@ async function turn(facts, login) {
   const leaving = exists(`${run}/leaving`);
   const view = await look(facts, login);
   const step = leaving ? decideLeaving(view) : decide(view);
-  const state = leaving ? 'LEAVING' : (view.own && view.own.status && STATES[Number(view.own.status.myState)]) || 'WAITING';
+  const state = leaving ? 'LEAVING' : readiness(view);
   write(`${run}/heartbeat`, `${state}\n${step.why}\n`, 0o644);
   if (step.do === 'wait') report(step.why);
   else say(step.why);
@@ -198,7 +198,9 @@ async function duties(view, facts, login) {
 async function followTls(view, facts, login, here) {
   const files = versionOf(tlsFiles);
   if (files !== seen.tls) {
-    write(`${run}/server.pem`, `${fs.readFileSync(`${tlsFiles}/tls.crt`, 'utf8')}${fs.readFileSync(`${tlsFiles}/tls.key`, 'utf8')}`, 0o400);
+    // as guard.sh joins them: each with the end of its last line
+    const pem = ['tls.crt', 'tls.key'].map((file) => fs.readFileSync(`${tlsFiles}/${file}`, 'utf8').replace(/\n?$/, '\n'));
+    write(`${run}/server.pem`, pem.join(''), 0o400);
     await here({ rotateCertificates: 1, message: 'mounted anew' });
     seen.tls = files;
     say('The certificate was read again.');

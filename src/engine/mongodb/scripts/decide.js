@@ -176,6 +176,10 @@ function memberOfSet(view) {
     if (stateOf(own) === SECONDARY && seen && number(seen.state) === SECONDARY) {
       return change(view, leader, 'vote', withVote(leader.answer.config, host), 'This member has the data: it gets its vote');
     }
+    if (state === 'RECOVERING') {
+      const said = own.status && own.status.infoMessage ? ` (${own.status.infoMessage})` : '';
+      return wait(`RECOVERING: this member does not follow and has no vote${said}. If that stays so, the others no longer have the changes that it lacks: delete the claim data-${nameOf(view, view.me)} and this pod, and it copies everything anew.`);
+    }
     return wait(`${state}: this member copies the data, and has no vote until it has it.`);
   }
   if (leader.ordinal === view.me) {
@@ -198,6 +202,15 @@ function withoutLeader(view, state) {
   return `${state}: nobody leads, and these are missing: ${missing.map((ordinal) => (ordinal < 0 ? 'an unknown member' : nameOf(view, ordinal))).join(', ')}. Nothing is forced.`;
 }
 
+// What readiness is told: the state that the server says. A member without a vote is not ready: a majority does not count what it has, so a
+// rolling restart that went on to the next pod would leave acknowledged writes on the others alone.
+function readiness(view) {
+  const { own } = view;
+  const state = STATES[stateOf(own)] ?? 'WAITING';
+  const counted = hasSet(own) ? memberIn(own.config, hostOf(view, view.me)) : undefined;
+  return state === 'SECONDARY' && counted && votes(counted) === 0 ? 'WITHOUT A VOTE' : state;
+}
+
 // Rule 5: preStop. `done` ends the leaving.
 function decideLeaving(view) {
   const { own } = view;
@@ -216,4 +229,4 @@ function decideLeaving(view) {
   return change(view, leader, 'remove', without(leader.answer.config, host), 'Leaving the set');
 }
 
-module.exports = { decide, decideLeaving, hostOf, STATES };
+module.exports = { decide, decideLeaving, hostOf, readiness };

@@ -61,12 +61,13 @@ keyfile_problem() {
 problem=$(keyfile_problem)
 [ -z "$problem" ] || refuse "The key file $credentials/keyfile $problem: put back the one that all members share into the key keyfile of the Database's admin Secret."
 
-# own_copy TO FILE…: a Secret's files can be read by their group, and the server refuses such a key.
+# own_copy TO FILE…: a Secret's files can be read by their group, and the server refuses such a key. A file that lacks the end of its last
+# line gets it: nothing can read a certificate and a key that share a line.
 umask 077
 own_copy() {
   local to=$1
   shift
-  cat -- "$@" > "$to.new"
+  awk 1 "$@" > "$to.new"
   chmod 0400 "$to.new"
   mv -f "$to.new" "$to"
 }
