@@ -179,7 +179,7 @@ struct Inner {
     events: events::Recorder,
     failures: reconcile::Failures,
     rollouts: Rollouts,
-    /// Every Database, while this process leads.
+    /// Every Database, while this process leads or answers the webhook.
     databases: Mutex<Option<reflector::Store<DynamicObject>>>,
     /// Version of the server, once it was told.
     kubernetes: std::sync::OnceLock<Minor>,
@@ -194,6 +194,18 @@ impl Inner {
 
     fn databases(&self) -> Option<reflector::Store<DynamicObject>> {
         self.databases.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The Databases that a watch has shown; none before it has begun.
+    fn stored(&self) -> Vec<Arc<DynamicObject>> {
+        self.databases().map(|store| store.state()).unwrap_or_default()
+    }
+
+    /// Where a watch of all Databases writes what it sees.
+    fn writer(&self) -> reflector::store::Writer<DynamicObject> {
+        let writer = reflector::store::Writer::new(watching::database());
+        *self.databases.lock().unwrap_or_else(PoisonError::into_inner) = Some(writer.as_reader());
+        writer
     }
 
     /// Says what is waited for before this process leads.
@@ -266,6 +278,7 @@ pub async fn run(clients: Clients, options: Options) -> Result<(), Ended> {
         }
     }
     // Who waits for the Lease answers too: the webhook's Service has all replicas behind it.
+    let answers = webhook.is_some();
     if let Some(webhook) = webhook {
         let address = webhook.address;
         let address = webhook::serve(webhook, shared.clone()).await.map_err(|e| Ended::Address(address, e))?;
@@ -284,6 +297,7 @@ pub async fn run(clients: Clients, options: Options) -> Result<(), Ended> {
             None => term.begin_for_ever(),
             Some(election) => tokio::select! {
                 () = election.won(|waits| shared.waits(waits)) => {}
+                () = attend(&shared, namespace.as_deref()), if answers => {}
                 () = &mut stop => return Ok(()),
             },
         }
@@ -311,15 +325,25 @@ pub async fn run(clients: Clients, options: Options) -> Result<(), Ended> {
     Ok(())
 }
 
+/// Follows the Databases and looks at none: for the webhook of a process that waits for the Lease. Never ends.
+async fn attend(shared: &Shared, namespace: Option<&str>) {
+    let databases = watching::objects(&shared.watches, &watching::database(), namespace);
+    reflector::reflector(shared.writer(), watcher(databases, watcher::Config::default()))
+        .default_backoff()
+        // The loop of the leader checks again whatever is not seen here.
+        .for_each(|_| future::ready(()))
+        .await;
+    future::pending().await
+}
+
 /// The queue of Databases to look at, and the looks.
 async fn work(shared: Shared, namespace: Option<&str>, workers: u16) {
     if let Some(minor) = version(&shared.client).await {
         let _ = shared.kubernetes.set(minor);
     }
     let databases = watching::objects(&shared.watches, &watching::database(), namespace);
-    let writer = reflector::store::Writer::new(watching::database());
+    let writer = shared.writer();
     let store = writer.as_reader();
-    *shared.databases.lock().unwrap_or_else(PoisonError::into_inner) = Some(store.clone());
     let progress = shared.clone();
     let of_databases = reflector::reflector(writer, watcher(databases, watcher::Config::default()))
         .default_backoff()

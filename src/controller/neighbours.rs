@@ -1,26 +1,42 @@
 //! Databases of one namespace that would write the same object, such as `shop` with its Service `shop-ro` and another one
 //! that is called `shop-ro`: the younger one waits for a person.
 
+use std::sync::Arc;
+
 use kube::api::DynamicObject;
 
-use super::Inner;
-use super::intent::{Intent, sentence};
+use super::intent::Intent;
 use crate::api::EngineName;
 use crate::check::{Written, together};
 use crate::plan::Plan;
+use crate::problem::Problem;
 use crate::render;
 
-/// What stands in the way, in a sentence.
-pub(super) fn clash(shared: &Inner, intent: &Intent, plan: &Plan) -> Option<String> {
-    let stored = shared.databases()?.state();
-    let here = |object: &&std::sync::Arc<DynamicObject>| object.metadata.namespace.as_ref() == Some(&intent.namespace);
-    let me = stored.iter().filter(here).find(|object| object.metadata.name.as_ref() == Some(&intent.name))?;
-    let elders = stored.iter().filter(here).filter(|other| {
-        let name = other.metadata.name.as_deref().unwrap_or_default();
-        is_related(name, &intent.name) && age(other) < age(me)
-    });
+/// Every Database that is stored.
+pub(super) type Stored = [Arc<DynamicObject>];
+
+/// What stands in the way of one that is stored: the objects of an elder one.
+pub(super) fn clash(stored: &Stored, intent: &Intent, plan: &Plan) -> Option<Problem> {
+    let is_me = |object: &&Arc<DynamicObject>| {
+        object.metadata.name.as_ref() == Some(&intent.name)
+            && object.metadata.namespace.as_ref() == Some(&intent.namespace)
+    };
+    let me = stored.iter().find(is_me)?;
+    first(plan, stored.iter().filter(|other| age(other) < age(me)))
+}
+
+/// What stands in the way of one that is about to be stored: to it all others are elders.
+pub(super) fn clash_of_new(stored: &Stored, plan: &Plan) -> Option<Problem> {
+    first(plan, stored.iter())
+}
+
+fn first<'a>(plan: &Plan, elders: impl Iterator<Item = &'a Arc<DynamicObject>>) -> Option<Problem> {
     let mine = render::names_of(&plan.name, plan.engine);
-    elders.into_iter().find_map(|other| {
+    let mut near = elders.filter(|other| {
+        other.metadata.namespace.as_ref() == Some(&plan.namespace)
+            && other.metadata.name.as_ref().is_some_and(|name| is_related(name, &plan.name))
+    });
+    near.find_map(|other| {
         let name = other.metadata.name.clone()?;
         let engine: EngineName = serde_json::from_value(other.data["spec"]["engine"].clone()).ok()?;
         let objects = render::names_of(&name, engine);
@@ -28,7 +44,7 @@ pub(super) fn clash(shared: &Inner, intent: &Intent, plan: &Plan) -> Option<Stri
         let theirs = Plan { name, ..plan.clone() };
         let both =
             [Written { plan: &theirs, objects, place: None }, Written { plan, objects: mine.clone(), place: None }];
-        together(&both).iter().next().map(sentence)
+        together(&both).iter().next().cloned()
     })
 }
 

@@ -14,7 +14,7 @@ use super::additions;
 use super::applying::{self, Applied, FIELD_MANAGER, NotApplied};
 use super::cache::{self, DatabaseKey, Known, ObjectKey, kind_of};
 use super::growth::{self, growth};
-use super::intent::{FINALIZER, Intent};
+use super::intent::{FINALIZER, Intent, sentence};
 use super::leaving;
 use super::leftovers;
 use super::neighbours;
@@ -116,7 +116,8 @@ async fn proceed(shared: &Inner, intent: &Intent, generator: Generator) -> Found
     let Some(plan) = &intent.plan else {
         return Ok(Some((Standing::Stalled("Invalid", intent.errors()), facts(intent, &BTreeMap::new(), &known))));
     };
-    if let Some(why) = neighbours::clash(shared, intent, plan) {
+    if let Some(problem) = neighbours::clash(&shared.stored(), intent, plan) {
+        let why = sentence(&problem);
         return Ok(Some((Standing::Stalled("Invalid", why), facts(intent, &BTreeMap::new(), &known))));
     }
     let writes = shared.mode == Mode::Apply && !intent.is_paused();

@@ -1,7 +1,7 @@
 //! A namespace with volumes, a controller in it, and what a test asks of both.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -125,34 +125,26 @@ impl Bed {
         assert!(self.controller.is_none(), "one is running");
         self.arguments = more.iter().map(|text| (*text).to_owned()).collect();
         let (child, log) = self.spawn(&self.users[0]);
-        self.controller = Some(child);
-        let deadline = Instant::now() + PATIENCE;
-        loop {
-            let text = fs::read_to_string(&log).unwrap_or_default();
-            if text.contains(" leading") {
-                let served = |what: &str| {
-                    let line = format!("{what} is served on ");
-                    let address = text.lines().find_map(|text| text.split(&line).nth(1));
-                    address.map(|address| address.trim().to_owned()).unwrap_or_default()
-                };
-                (self.metrics, self.webhook) = (served("Metrics"), served("Webhook"));
-                return;
-            }
-            let ended = self.controller.as_mut().unwrap().try_wait().unwrap();
-            assert!(ended.is_none() && Instant::now() < deadline, "the controller does not lead: {ended:?}\n{text}");
-            tokio::time::sleep(Duration::from_millis(100)).await;
-        }
+        let child = self.controller.insert(child);
+        let text = said(child, &log, " leading").await;
+        (self.metrics, self.webhook) = (served(&text, "Metrics"), served(&text, "Webhook"));
     }
 
     /// Starts another one beside it, which waits for its turn.
     pub(crate) async fn another(&mut self) -> Child {
-        let (child, log) = self.spawn(&self.users[1]);
-        let deadline = Instant::now() + PATIENCE;
-        while !fs::read_to_string(&log).unwrap_or_default().contains(" leads; waiting") {
-            assert!(Instant::now() < deadline, "{}", fs::read_to_string(&log).unwrap_or_default());
-            tokio::time::sleep(Duration::from_millis(100)).await;
-        }
-        child
+        self.second(" leads; waiting").await.0
+    }
+
+    /// The same, with the address of its webhook.
+    pub(crate) async fn another_with_webhook(&mut self) -> (Child, String) {
+        let (child, text) = self.second(" leads; waiting").await;
+        (child, served(&text, "Webhook"))
+    }
+
+    async fn second(&self, says: &str) -> (Child, String) {
+        let (mut child, log) = self.spawn(&self.users[1]);
+        let text = said(&mut child, &log, says).await;
+        (child, text)
     }
 
     /// Has the controllers speak to the server by another kubeconfig.
@@ -465,6 +457,27 @@ impl Drop for Bed {
             let _ = child.wait();
         }
     }
+}
+
+/// Waits until a controller has said something. Its log until then.
+async fn said(child: &mut Child, log: &Path, what: &str) -> String {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        let text = fs::read_to_string(log).unwrap_or_default();
+        if text.contains(what) {
+            return text;
+        }
+        let ended = child.try_wait().unwrap();
+        assert!(ended.is_none() && Instant::now() < deadline, "it does not say '{what}': {ended:?}\n{text}");
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+}
+
+/// Where something is served, as a log says.
+fn served(log: &str, what: &str) -> String {
+    let line = format!("{what} is served on ");
+    let address = log.lines().find_map(|text| text.split(&line).nth(1));
+    address.map(|address| address.trim().to_owned()).unwrap_or_default()
 }
 
 fn signal(child: &Child, name: &str) {

@@ -13,14 +13,14 @@ use crate::servers::Answer;
 const LATER: &str = "20490101000000Z";
 const BEFORE: &str = "20250101000000Z";
 
-async fn configure(bed: &Bed, authority: &Authority) -> Value {
+async fn configure(bed: &Bed, authority: &Authority, address: &str) -> Value {
     let configuration = json!({
         "apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingWebhookConfiguration",
         "metadata": {"name": bed.namespace},
         "webhooks": [{
             "name": "databases.app.example.com", "sideEffects": "None", "admissionReviewVersions": ["v1"],
             "failurePolicy": "Fail", "timeoutSeconds": 5,
-            "clientConfig": {"url": format!("https://{}/validate", bed.webhook()),
+            "clientConfig": {"url": format!("https://{address}/validate"),
                 "caBundle": STANDARD.encode(std::fs::read(authority.certificate()).unwrap())},
             "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": bed.namespace}},
             "rules": [{"apiGroups": ["app.example.com"], "apiVersions": ["v1alpha1"], "resources": ["databases"],
@@ -59,7 +59,7 @@ async fn started(name: &str) -> Vec<(Bed, Authority, Value)> {
             "127.0.0.1:0",
         ])
         .await;
-        let configuration = configure(&bed, &authority).await;
+        let configuration = configure(&bed, &authority, bed.webhook()).await;
         let wrong = database("wrong", &json!({"version": "9.4"}));
         bed.until("the webhook is asked", async |bed| tried(bed, &wrong).await.code == 422).await;
         all.push((bed, authority, configuration));
@@ -153,6 +153,35 @@ fn an_expired_certificate_is_told_and_a_renewed_one_is_used_without_a_restart() 
             authority.issue(LATER);
             bed.until("it is asked again", async |bed| tried(bed, &database("x", &json!({}))).await.code < 300).await;
             assert_eq!(tried(&bed, &database("x", &json!({"replicas": 5}))).await.code, 422);
+            end(bed, &configuration).await;
+        }
+    });
+}
+
+/// The younger of two would wait for a person. Whoever answers, the leader or one that waits, knows what is stored.
+#[test]
+fn one_that_would_write_an_object_of_another_one_is_not_stored() {
+    runtime().block_on(async {
+        for (mut bed, authority, configuration) in started("meeting").await {
+            bed.apply(&database("shop", &json!({"replicas": 2}))).await;
+            let meets = database("shop-ro", &json!({}));
+            let is_refused = async |bed: &Bed| {
+                let answer = tried(bed, &meets).await;
+                answer.code == 422
+                    && answer.fields() == ["metadata.name"]
+                    && answer.message().contains("would both write Service shop-ro")
+            };
+            bed.until("the leader refuses it", is_refused).await;
+            assert!(tried(&bed, &database("shop-rox", &json!({}))).await.code < 300);
+            // What is stored is no younger one of itself.
+            bed.apply(&database("shop", &json!({"replicas": 3}))).await;
+
+            let (mut waits, address) = bed.another_with_webhook().await;
+            configure(&bed, &authority, &address).await;
+            bed.until("one that waits refuses it", is_refused).await;
+            assert!(tried(&bed, &database("shop-rox", &json!({}))).await.code < 300);
+            waits.kill().unwrap();
+            waits.wait().unwrap();
             end(bed, &configuration).await;
         }
     });

@@ -1,4 +1,6 @@
 //! The validating webhook: the same check as everywhere, asked by the API server before it stores a Database.
+//!
+//! What has been stored a moment ago may not have been seen: the loop checks again.
 
 mod certificate;
 mod review;
@@ -77,7 +79,9 @@ async fn answer(request: Request<Incoming>, shared: Shared) -> Result<Response<F
 
 fn reviewed(body: &[u8], shared: &Shared) -> (StatusCode, String) {
     let review = serde_json::from_slice(body).ok();
-    let Some(answer) = review.and_then(|review| review::answer(&review, &shared.ground(), &shared.schemas)) else {
+    let Some(answer) =
+        review.and_then(|review| review::answer(&review, &shared.ground(), &shared.schemas, &shared.stored()))
+    else {
         return (StatusCode::BAD_REQUEST, "this is no AdmissionReview of admission.k8s.io/v1\n".to_owned());
     };
     let counted = &shared.progress.counted;

@@ -5,17 +5,18 @@ use serde_json::{Value, json};
 use crate::api::{GROUP, KIND};
 use crate::check::{Ground, update};
 use crate::controller::intent::{Understood, field, sentence, understand, words};
+use crate::controller::neighbours::{Stored, clash_of_new};
 use crate::input::Schemas;
 use crate::problem::{Problem, Severity};
 
 /// Longest warning, in bytes: what the server does not cut.
 const LONGEST: usize = 250;
 
-/// The answer to a review. `None`: it is none.
-pub(super) fn answer(review: &Value, ground: &Ground, schemas: &Schemas) -> Option<Value> {
+/// The answer to a review, beside the Databases that are stored. `None`: it is none.
+pub(super) fn answer(review: &Value, ground: &Ground, schemas: &Schemas, stored: &Stored) -> Option<Value> {
     let request = review.get("request").filter(|_| review["kind"] == "AdmissionReview")?;
     let uid = request["uid"].as_str()?;
-    let problems = problems(request, ground, schemas);
+    let problems = problems(request, ground, schemas, stored);
     let (errors, warnings): (Vec<&Problem>, Vec<&Problem>) =
         problems.iter().partition(|problem| problem.severity == Severity::Error);
     let mut response = json!({"uid": uid, "allowed": errors.is_empty()});
@@ -29,7 +30,7 @@ pub(super) fn answer(review: &Value, ground: &Ground, schemas: &Schemas) -> Opti
 }
 
 /// What is wrong with what somebody wants to store, and was not wrong before.
-fn problems(request: &Value, ground: &Ground, schemas: &Schemas) -> Vec<Problem> {
+fn problems(request: &Value, ground: &Ground, schemas: &Schemas, stored: &Stored) -> Vec<Problem> {
     let object = &request["object"];
     let old = Some(&request["oldObject"]).filter(|_| request["operation"] == "UPDATE");
     let is_database = object["kind"] == KIND && request["subResource"].as_str().is_none_or(str::is_empty);
@@ -40,7 +41,9 @@ fn problems(request: &Value, ground: &Ground, schemas: &Schemas) -> Vec<Problem>
     let new = understand(object, ground, schemas);
     let before = old.map(|old| understand(old, ground, schemas)).unwrap_or_default();
     let changes = change(&before, &new);
-    let mut problems: Vec<Problem> = new.problems.into_iter().chain(changes).collect();
+    // No change makes two meet that did not: their names and their engines stay.
+    let clash = new.plan.as_ref().filter(|_| old.is_none()).and_then(|plan| clash_of_new(stored, plan));
+    let mut problems: Vec<Problem> = new.problems.into_iter().chain(changes).chain(clash).collect();
     if old.is_some_and(|old| old["spec"] == object["spec"]) {
         // A label or a finalizer: what was wrong before may have become so with the platform file, and is said in the
         // status. It must not stand in the way.
@@ -113,7 +116,7 @@ mod tests {
     }
 
     fn response(old: Option<&Value>, new: &Value) -> Value {
-        let answer = answer(&asked(old, new), &here(json!({})), &Schemas::new()).unwrap();
+        let answer = answer(&asked(old, new), &here(json!({})), &Schemas::new(), &[]).unwrap();
         assert_eq!((&answer["kind"], &answer["response"]["uid"]), (&json!("AdmissionReview"), &json!("7")));
         answer["response"].clone()
     }
@@ -175,7 +178,7 @@ mod tests {
     #[test]
     fn the_platform_files_limits_hold() {
         let ground = here(json!({"limits": {"maxReplicas": 2}}));
-        let answer = answer(&asked(None, &database(json!({}))), &ground, &Schemas::new()).unwrap();
+        let answer = answer(&asked(None, &database(json!({}))), &ground, &Schemas::new(), &[]).unwrap();
         assert_eq!(fields(&answer["response"]), ["spec.replicas"]);
     }
 
@@ -185,7 +188,7 @@ mod tests {
         other["kind"] = json!("ConfigMap");
         assert_eq!(response(None, &other)["allowed"], true);
         for review in [json!({}), json!([]), json!({"kind": "AdmissionReview", "request": {}}), Value::Null] {
-            assert_eq!(answer(&review, &here(json!({})), &Schemas::new()), None, "{review}");
+            assert_eq!(answer(&review, &here(json!({})), &Schemas::new(), &[]), None, "{review}");
         }
         for object in [json!({"kind": "Database"}), json!({"kind": "Database", "spec": []})] {
             assert_eq!(response(None, &object)["allowed"], false, "{object}");
