@@ -124,7 +124,7 @@ pub const METRICS: &[Metric] = &[
         &[],
         "When the webhook's certificate ends; 0: there is none.",
     ),
-    metric("dbrender_leader", "gauge", &[], "Whether this process writes."),
+    metric("dbrender_leader", "gauge", &["shard"], "Whether this process writes for its part of the fleet."),
     metric("dbrender_databases", "gauge", &["phase"], "Databases by phase."),
     metric("dbrender_databases_stalled", "gauge", &[], "Databases that wait for a person."),
 ];

@@ -27,7 +27,8 @@ Examples:
 ";
 
 const AFTER: &str = "\
-It runs until SIGTERM. Several may run: one leads, by the Lease db-operator-leader.
+It runs until SIGTERM. Several may run: one leads, by the Lease db-operator-leader; of each --shard one, by a Lease
+db-operator-leader-1-of-3.
 
 Exit codes:
   0  asked to end

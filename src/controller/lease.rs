@@ -16,14 +16,24 @@ use kube::client::Body;
 use kube::{Api, Client};
 use tokio::time::{Instant, sleep, timeout};
 
-/// Name of the Lease.
-pub(super) const LEASE: &str = "db-operator-leader";
+use super::Shard;
+
+/// Name of the Lease of a fleet that is not split.
+const LEASE: &str = "db-operator-leader";
 /// A holder that does not renew for so long is taken for gone.
 const DURATION: Duration = Duration::from_secs(15);
 /// A holder that cannot renew for so long gives up: before others take over.
 const DEADLINE: Duration = Duration::from_secs(10);
 /// Between two attempts.
 const PAUSE: Duration = Duration::from_secs(2);
+
+/// Name of the Lease. Each part of a fleet has its own: its leader leads beside those of the others.
+pub(super) fn name(shard: Shard) -> String {
+    match shard.count {
+        1 => LEASE.to_owned(),
+        count => format!("{LEASE}-{}-of-{count}", shard.index + 1),
+    }
+}
 
 /// Until when this process may write.
 #[derive(Debug, Default)]
@@ -101,6 +111,7 @@ fn step(spec: Option<&LeaseSpec>, me: &str, unchanged_for: Duration) -> Step {
 /// A candidate.
 pub(super) struct Election {
     leases: Api<Lease>,
+    name: String,
     namespace: String,
     me: String,
     record: Record,
@@ -109,9 +120,10 @@ pub(super) struct Election {
 
 impl Election {
     /// `me` has to differ between any two processes that ever live.
-    pub(super) fn new(client: Client, namespace: &str, me: String, term: Arc<Term>) -> Election {
+    pub(super) fn new(client: Client, namespace: &str, name: String, me: String, term: Arc<Term>) -> Election {
         Election {
             term,
+            name,
             leases: Api::namespaced(client, namespace),
             namespace: namespace.to_owned(),
             me,
@@ -172,7 +184,7 @@ impl Election {
     /// Gives the Lease back, so that the next one need not wait.
     pub(super) async fn give_up(&mut self) {
         self.term.set(None);
-        let Ok(Ok(Some(lease))) = timeout(PAUSE, self.leases.get_opt(LEASE)).await else { return };
+        let Ok(Ok(Some(lease))) = timeout(PAUSE, self.leases.get_opt(&self.name)).await else { return };
         if step(lease.spec.as_ref(), &self.me, Duration::ZERO) == Step::Renew {
             // Whoever has written in between has it already.
             let _ = timeout(PAUSE, self.write(lease, "")).await;
@@ -181,9 +193,9 @@ impl Election {
 
     /// One look and at most one write. `None`: it is ours; otherwise who has it.
     async fn attempt(&mut self) -> Result<Option<String>, kube::Error> {
-        let Some(lease) = self.leases.get_opt(LEASE).await? else {
+        let Some(lease) = self.leases.get_opt(&self.name).await? else {
             let metadata = ObjectMeta {
-                name: Some(LEASE.to_owned()),
+                name: Some(self.name.clone()),
                 namespace: Some(self.namespace.clone()),
                 ..ObjectMeta::default()
             };
@@ -206,7 +218,7 @@ impl Election {
     async fn write(&self, lease: Lease, holder: &str) -> Result<Lease, kube::Error> {
         let spec = self.spec(lease.spec.as_ref(), holder);
         let next = Lease { metadata: lease.metadata, spec: Some(spec) };
-        self.leases.replace(LEASE, &PostParams::default(), &next).await
+        self.leases.replace(&self.name, &PostParams::default(), &next).await
     }
 
     fn spec(&self, before: Option<&LeaseSpec>, holder: &str) -> LeaseSpec {

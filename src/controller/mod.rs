@@ -28,6 +28,7 @@ mod status;
 mod watching;
 mod webhook;
 
+use std::fmt;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -69,7 +70,7 @@ pub enum Mode {
     Observe,
 }
 
-/// A part of a large fleet: Databases whose hash falls on `index` of `count`.
+/// A part of a large fleet: Databases whose hash falls on `index` of `count`. Written as `1/3`, the first of three.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shard {
     /// From 0.
@@ -100,6 +101,12 @@ impl Shard {
         let sum = Sha256::digest(format!("{namespace}/{name}"));
         let number = sum.iter().take(4).fold(0u32, |number, byte| (number << 8) | u32::from(*byte));
         number % self.count == self.index
+    }
+}
+
+impl fmt::Display for Shard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.index + 1, self.count)
     }
 }
 
@@ -217,7 +224,7 @@ impl Inner {
             }
             Waiting::Trouble(why) => {
                 self.progress.lease(Some(why.clone()));
-                self.progress.say(&format!("the Lease {} cannot be had: {why}", lease::LEASE));
+                self.progress.say(&format!("the Lease {} cannot be had: {why}", lease::name(self.shard)));
             }
         }
     }
@@ -285,8 +292,8 @@ pub async fn run(clients: Clients, options: Options) -> Result<(), Ended> {
         shared.progress.say(&format!("Webhook is served on {address}"));
     }
     tokio::spawn(follow(shared.clone(), ground));
-    let mut election =
-        lease_namespace.map(|namespace| lease::Election::new(unguarded, &namespace, identity, term.clone()));
+    let mut election = lease_namespace
+        .map(|namespace| lease::Election::new(unguarded, &namespace, lease::name(shard), identity, term.clone()));
     let stop = async {
         asked_to_end().await;
         shared.progress.say("asked to end");
@@ -449,6 +456,7 @@ mod tests {
             }
         }
         assert_eq!(Shard::parse("2/3"), Ok(Shard { index: 1, count: 3 }));
+        assert_eq!(Shard { index: 1, count: 3 }.to_string(), "2/3");
         for wrong in ["", "1", "0/3", "4/3", "a/b", "1/0", "-1/2"] {
             assert!(Shard::parse(wrong).is_err(), "{wrong}");
         }

@@ -89,7 +89,7 @@ fn metrics(shared: &Shared) -> String {
     let asked = [("allowed", get(&counted.allowed)), ("denied", get(&counted.denied))];
     tell("dbrender_admission_reviews_total", &asked);
     tell("dbrender_webhook_certificate_end_seconds", &[("", get(&counted.certificate_end))]);
-    tell("dbrender_leader", &[("", u64::from(shared.progress.leads()))]);
+    tell("dbrender_leader", &[(&shared.shard.to_string(), u64::from(shared.progress.leads()))]);
     let phases: Vec<(&str, u64)> =
         shared.progress.phases().into_iter().map(|(phase, number)| (phase, number as u64)).collect();
     tell("dbrender_databases", &phases);

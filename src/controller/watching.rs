@@ -7,8 +7,8 @@ use kube::core::GroupVersionKind;
 use kube::runtime::watcher::{self, Event, watcher};
 use kube::runtime::{WatchStreamExt as _, reflector::ObjectRef};
 
-use super::Shared;
 use super::cache::{Cache, DatabaseKey};
+use super::{Shard, Shared};
 use crate::api;
 use crate::diff::{KINDS, Kind};
 use crate::render::DATABASE_LABEL;
@@ -52,7 +52,7 @@ fn of_kind(shared: Shared, kind: &'static Kind, namespace: Option<&str>) -> impl
         .map(move |event| {
             let touched = match event {
                 Ok(event) => {
-                    let (touched, done) = take(&shared.cache, kind, event);
+                    let (touched, done) = take(&shared.cache, shared.shard, kind, event);
                     if done && !complete {
                         complete = true;
                         shared.progress.seen(kind.kind);
@@ -75,8 +75,19 @@ fn of_kind(shared: Shared, kind: &'static Kind, namespace: Option<&str>) -> impl
         .flatten()
 }
 
-fn take(cache: &Cache, kind: &'static Kind, event: Event<DynamicObject>) -> (Vec<DatabaseKey>, bool) {
+fn take(cache: &Cache, shard: Shard, kind: &'static Kind, event: Event<DynamicObject>) -> (Vec<DatabaseKey>, bool) {
     let value = |object: &DynamicObject| serde_json::to_value(object).unwrap_or_default();
+    let is_of_others = |object: &DynamicObject| {
+        let labels = object.metadata.labels.as_ref();
+        let database = labels.and_then(|labels| labels.get(DATABASE_LABEL)).map_or("", String::as_str);
+        !shard.holds(object.metadata.namespace.as_deref().unwrap_or_default(), database)
+    };
+    // Of the other parts of the fleet only what restarts is kept in memory.
+    let event = match event {
+        Event::Apply(object) if kind.kind != "StatefulSet" && is_of_others(&object) => Event::Delete(object),
+        Event::InitApply(object) if kind.kind != "StatefulSet" && is_of_others(&object) => return (Vec::new(), false),
+        event => event,
+    };
     match event {
         Event::Init => {
             cache.begin(kind);
@@ -103,4 +114,39 @@ fn is_absent(error: &watcher::Error) -> bool {
 /// The key of a Database.
 pub(super) fn key_of(object: &DynamicObject) -> DatabaseKey {
     (object.metadata.namespace.clone().unwrap_or_default(), object.metadata.name.clone().unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use kube::api::DynamicObject;
+    use kube::runtime::watcher::Event;
+    use serde_json::json;
+
+    use super::super::cache::{Cache, kind_of};
+    use super::{Shard, take};
+
+    fn object(kind: &str, database: &str) -> DynamicObject {
+        serde_json::from_value(json!({"apiVersion": "v1", "kind": kind, "metadata": {"name": "x", "namespace": "n",
+            "labels": {"app.example.com/database": database}}}))
+        .unwrap()
+    }
+
+    /// If this fails, parts of a fleet need the memory of the whole of it.
+    #[test]
+    fn of_other_parts_of_the_fleet_only_stateful_sets_are_kept() {
+        let (one, other) = (Shard { index: 0, count: 2 }, Shard { index: 1, count: 2 });
+        let name = |part: Shard| (0..).map(|n| format!("db-{n}")).find(|name| part.holds("n", name)).unwrap();
+        let (mine, theirs) = (name(one), name(other));
+        let key = |name: &String| ("n".to_owned(), name.clone());
+        for (kind, kept) in [("StatefulSet", 1), ("Secret", 0)] {
+            let cache = Cache::default();
+            take(&cache, one, kind_of(kind).unwrap(), Event::InitApply(object(kind, &theirs)));
+            assert_eq!(cache.of(&key(&theirs)).len(), kept, "{kind}");
+        }
+        let (cache, secret) = (Cache::default(), kind_of("Secret").unwrap());
+        assert_eq!(take(&cache, one, secret, Event::Apply(object("Secret", &mine))).0, [key(&mine)]);
+        // It changes hands: whose it was has to look.
+        assert_eq!(take(&cache, one, secret, Event::Apply(object("Secret", &theirs))).0, [key(&mine)]);
+        assert!(cache.of(&key(&mine)).is_empty());
+    }
 }

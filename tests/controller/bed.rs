@@ -141,6 +141,12 @@ impl Bed {
         (child, served(&text, "Webhook"))
     }
 
+    /// Starts another one, which leads beside it.
+    pub(crate) async fn beside(&mut self, more: &[&str]) -> Child {
+        self.arguments = more.iter().map(|text| (*text).to_owned()).collect();
+        self.second(" leading").await.0
+    }
+
     async fn second(&self, says: &str) -> (Child, String) {
         let (mut child, log) = self.spawn(&self.users[1]);
         let text = said(&mut child, &log, says).await;

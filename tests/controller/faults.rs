@@ -62,10 +62,10 @@ fn a_server_that_is_gone_for_long_is_waited_for_without_a_restart() {
                 told.contains("the Lease is lost") && told.contains("cannot be had")
             })
             .await;
-            assert_eq!(bed.metric("dbrender_leader").await, 0);
+            assert_eq!(bed.metric("dbrender_leader{shard=\"1/1\"}").await, 0);
             proxy.is(Mood::Good);
             is_put_right(&bed).await;
-            assert_eq!(bed.metric("dbrender_leader").await, 1);
+            assert_eq!(bed.metric("dbrender_leader{shard=\"1/1\"}").await, 1);
             bed.end().await;
         }
     });

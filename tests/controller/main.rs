@@ -23,6 +23,7 @@ mod policies;
 mod proxy;
 mod rights;
 mod rollouts;
+mod shards;
 mod webhook;
 
 use bed::{Bed, condition, database};
