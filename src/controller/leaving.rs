@@ -10,9 +10,10 @@ use super::Inner;
 use super::applying::{self, FIELD_MANAGER};
 use super::cache::{Known, ObjectKey, kind_of};
 use super::deletion::{LastBackup, Leaving, Step, goes, step};
+use super::finalizer;
 use super::intent::{FINALIZER, Intent};
 use super::progress::count;
-use super::reconcile::{Failure, facts, set_finalizers};
+use super::reconcile::{Failure, facts};
 use super::status::{Facts, Standing, completed_at, failed_at};
 use crate::api::{API_VERSION, DeletionPolicy, KIND, SKIP_FINAL_BACKUP};
 use crate::render::backup_job;
@@ -47,7 +48,7 @@ pub(super) async fn proceed(
         }
         Step::Release => {
             let left: Vec<String> = intent.finalizers.iter().filter(|name| *name != FINALIZER).cloned().collect();
-            set_finalizers(shared, intent, &left).await?;
+            finalizer::set(shared, intent, &left).await?;
             shared.progress.say(&format!("{}/{}: let go", intent.namespace, intent.name));
             return Ok(None);
         }

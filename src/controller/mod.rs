@@ -13,6 +13,7 @@ mod applying;
 mod cache;
 mod deletion;
 mod events;
+mod finalizer;
 mod growth;
 mod intent;
 mod lease;

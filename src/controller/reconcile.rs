@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use super::additions;
 use super::applying::{self, Applied, FIELD_MANAGER, NotApplied};
 use super::cache::{self, DatabaseKey, Known, ObjectKey, kind_of};
+use super::finalizer;
 use super::growth::{self, growth};
 use super::intent::{FINALIZER, Intent, sentence};
 use super::leaving;
@@ -122,7 +123,7 @@ async fn proceed(shared: &Inner, intent: &Intent, generator: Generator) -> Found
     }
     let writes = shared.mode == Mode::Apply && !intent.is_paused();
     if writes && !intent.finalizers.iter().any(|name| name == FINALIZER) {
-        hold(shared, intent).await?;
+        finalizer::hold(shared, intent).await?;
     }
     let foreign = foreign_secrets(shared, plan).await?;
     let facts = facts(intent, &foreign, &known);
@@ -158,29 +159,6 @@ async fn proceed(shared: &Inner, intent: &Intent, generator: Generator) -> Found
         shared.cache.unsettle(&key);
     }
     Ok(Some((filled(standing).await, facts)))
-}
-
-/// Adds the finalizer: from now on, this Database does not go before it has been taken down in order.
-async fn hold(shared: &Inner, intent: &Intent) -> Result<(), Failure> {
-    let mut finalizers = intent.finalizers.clone();
-    finalizers.push(FINALIZER.to_owned());
-    set_finalizers(shared, intent, &finalizers).await
-}
-
-/// Writes the list of finalizers, if it is still the one that was read.
-pub(super) async fn set_finalizers(shared: &Inner, intent: &Intent, next: &[String]) -> Result<(), Failure> {
-    let test = if intent.finalizers.is_empty() {
-        json!({"op": "test", "path": "/metadata/uid", "value": intent.uid})
-    } else {
-        json!({"op": "test", "path": "/metadata/finalizers", "value": intent.finalizers})
-    };
-    let put = json!({"op": "add", "path": "/metadata/finalizers", "value": next});
-    let request = http::Request::patch(format!("{}/{}", path_of_databases(&intent.namespace), intent.name))
-        .header(http::header::CONTENT_TYPE, "application/json-patch+json")
-        .body(json!([test, put]).to_string().into_bytes())
-        .map_err(kube::Error::HttpError)?;
-    shared.client.request::<Value>(request).await?;
-    Ok(())
 }
 
 pub(super) fn path_of_databases(namespace: &str) -> String {
