@@ -62,7 +62,10 @@ pub const REASONS: &[Told] = &[
         "NeedsProcedure",
         "A difference cannot be put right by an apply. The message has the commands; `dbrender diff` has them too.",
     ),
-    told("Contested", "Another tool applies the same field. One of the two has to stop; nothing is overwritten."),
+    told(
+        "Contested",
+        "Another tool applies the same field and one of the two has to stop, or an object of that name was there before; nothing is overwritten.",
+    ),
     told("Refused", "The API server refuses an object: a right, a quota, an admission policy, or the object itself."),
     told("VolumeCannotGrow", "The server refuses a larger claim: the storage class may not allow it, or a quota."),
     told(

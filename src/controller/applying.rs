@@ -1,7 +1,8 @@
 //! Server-side apply of one object, and what to do when somebody else owns a field of it.
 //!
 //! Whoever updates (a person, `kubectl scale`) made one change, and what is declared wins again. Whoever applies declares
-//! too, and would write again and again: then a person has to choose.
+//! too, and would write again and again: then a person has to choose. So has one where an object of that name was there
+//! before.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +12,7 @@ use kube::core::{Request, Status};
 use serde_json::{Map, Value, json};
 
 use super::cache::kind_of;
-use crate::render::Object;
+use crate::render::{DATABASE_LABEL, Object};
 
 /// Our name as a writer of fields.
 pub(super) const FIELD_MANAGER: &str = "dbrender";
@@ -30,6 +31,8 @@ pub(super) enum Applied {
 pub(super) enum NotApplied {
     /// Others declare the same fields.
     Contested { writers: BTreeSet<String>, fields: Vec<String> },
+    /// It was there before, and nothing says that it is of this Database.
+    OfOthers { writers: BTreeSet<String>, fields: Vec<String> },
     /// The server refuses what we want, and will do so again.
     Refused(String),
     /// Anything that may be otherwise in a moment.
@@ -51,8 +54,19 @@ pub(super) async fn apply(client: &Client, object: &Object) -> Result<Applied, N
         return Err(NotApplied::Contested { writers: appliers, fields });
     }
     let updaters = writers(&managed, &fields, "Update");
+    if !is_ours(&live, object) {
+        return Err(NotApplied::OfOthers { writers: updaters, fields });
+    }
     send(client, object, true).await.map_err(refusal)?;
     Ok(Applied::Forced { writers: updaters, fields })
+}
+
+/// Whether it has our label, or was applied by us before somebody took the label away.
+fn is_ours(live: &Value, object: &Object) -> bool {
+    let label = |value: &Value| value["metadata"]["labels"][DATABASE_LABEL].as_str().map(str::to_owned);
+    let entries = live["metadata"]["managedFields"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let is_mine = |entry: &Value| entry["manager"] == FIELD_MANAGER && entry["operation"] == "Apply";
+    (label(live).is_some() && label(live) == label(&object.value)) || entries.iter().any(is_mine)
 }
 
 async fn send(client: &Client, object: &Object, force: bool) -> Result<(), kube::Error> {
@@ -198,7 +212,8 @@ pub(super) async fn delete(
 mod tests {
     use serde_json::json;
 
-    use super::{contested, is_about_fields, writers};
+    use super::{contested, is_about_fields, is_ours, writers};
+    use crate::render::Object;
 
     fn managed() -> serde_json::Value {
         json!([
@@ -224,6 +239,28 @@ mod tests {
             ".spec.template.spec.containers[name=\"postgresql\"].ports[containerPort=5432,protocol=\"TCP\"].name";
         assert_eq!(names(port, "Apply"), ["argocd-controller"]);
         assert!(names(".spec.serviceName", "Apply").is_empty());
+    }
+
+    /// If this fails, a Service that somebody had before leads to our members.
+    #[test]
+    fn what_was_there_before_is_not_ours() {
+        let labelled = |database: &str| json!({"metadata": {"labels": {"app.example.com/database": database}}});
+        let object = Object {
+            api_version: "v1".to_owned(),
+            kind: "Service".to_owned(),
+            namespace: "n".to_owned(),
+            name: "order-db".to_owned(),
+            value: labelled("order-db"),
+        };
+        assert!(is_ours(&labelled("order-db"), &object));
+        assert!(!is_ours(&labelled("other"), &object));
+        assert!(!is_ours(&json!({}), &object));
+        let by = |operation: &str| {
+            json!({"metadata": {"managedFields": [
+                {"manager": "kubectl", "operation": "Update"}, {"manager": "dbrender", "operation": operation}]}})
+        };
+        assert!(is_ours(&by("Apply"), &object), "somebody took the label away");
+        assert!(!is_ours(&by("Update"), &object));
     }
 
     #[test]

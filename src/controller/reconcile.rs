@@ -449,6 +449,17 @@ async fn write(
             stalled.get_or_insert(("Contested", message));
             Ok(false)
         }
+        Err(NotApplied::OfOthers { writers, fields }) => {
+            let message = format!(
+                "{} {} was there before and is not of this Database: {} wrote {}; delete it, or give this Database another name",
+                object.kind,
+                object.name,
+                names(&writers),
+                fields.join(", ")
+            );
+            stalled.get_or_insert(("Contested", message));
+            Ok(false)
+        }
         Err(NotApplied::Refused(why)) => {
             stalled
                 .get_or_insert(("Refused", format!("the API server refuses {} {}: {why}", object.kind, object.name)));

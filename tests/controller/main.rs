@@ -163,6 +163,43 @@ fn who_declares_the_same_field_is_named_and_nobody_wins_by_force() {
     });
 }
 
+/// If this fails, clients of something else are sent to a new database, because it has the same name.
+#[test]
+fn what_was_there_before_is_named_and_not_taken_over() {
+    runtime().block_on(async {
+        for mut bed in Bed::all("taken").await {
+            let mut service = bed.of("v1", "Service", "order-db");
+            // As `kubectl create` does.
+            service["spec"] = json!({"selector": {"app": "shop"}, "ports": [{"name": "http", "port": 80}]});
+            let path = format!("/api/v1/namespaces/{}/services?fieldManager=kubectl-create", bed.namespace);
+            bed.server.send("POST", &path, "application/json", &service).await.ok().unwrap();
+            let before = bed.server.get(&service).await.body;
+            bed.apply(&database("order-db", &json!({}))).await;
+            bed.start(&[]).await;
+            bed.until("it waits for a person", async |bed| {
+                let stalled = bed.condition("order-db", "Stalled").await;
+                let message = stalled["message"].as_str().unwrap_or_default();
+                stalled["reason"] == "Contested" && message.starts_with("Service order-db was there before")
+            })
+            .await;
+            // The rest is made.
+            bed.until("its members are ready", async |bed| {
+                condition(&bed.database("order-db").await, "Ready") == "True"
+            })
+            .await;
+            let after = bed.server.get(&service).await.body;
+            assert_eq!(after["metadata"]["resourceVersion"], before["metadata"]["resourceVersion"]);
+            bed.delete(&service).await;
+            bed.apply(&database("order-db", &json!({"resources": {"cpu": "150m"}}))).await;
+            bed.until("it has its own Service", async |bed| {
+                bed.server.get(&service).await.body["spec"]["selector"]["app.example.com/database"] == "order-db"
+            })
+            .await;
+            bed.end().await;
+        }
+    });
+}
+
 #[test]
 fn one_that_is_wrong_waits_for_its_next_change_and_stops_nobody() {
     runtime().block_on(async {
