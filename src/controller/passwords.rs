@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::intent::Intent;
 use super::reconcile::{Failure, path_of_databases};
@@ -40,6 +40,9 @@ pub(super) async fn rotate(shared: &Inner, intent: &Intent, plan: &Plan) -> Resu
         return Ok(());
     }
     let Some((engine, owner)) = owner(plan) else { return Ok(()) };
+    if !is_still_asked(shared, intent).await? {
+        return Ok(());
+    }
     let changed = cluster::rotate(&shared.client, engine, &owner, &plan.rotation).await;
     for secret in changed.map_err(|error| Failure::Unread(error.to_string()))? {
         let note = format!("Secret {}: made anew {}", secret.secret, secret.keys.join(", "));
@@ -49,4 +52,23 @@ pub(super) async fn rotate(shared: &Inner, intent: &Intent, plan: &Plan) -> Resu
     let change = json!({"metadata": {"annotations": {ROTATE_CREDENTIALS: null}, "uid": intent.uid}});
     applying::merge(&shared.client, &path_of_databases(&intent.namespace), &intent.name, &change).await?;
     Ok(())
+}
+
+/// Whether the annotation is there now. What the watch has seen may be older than our own last write, and whoever acted on that
+/// would make the passwords anew a second time. A patch that only tests writes nothing, and needs no right to read.
+async fn is_still_asked(shared: &Inner, intent: &Intent) -> Result<bool, Failure> {
+    let place = format!("/metadata/annotations/{}", ROTATE_CREDENTIALS.replace('/', "~1"));
+    let tests = json!([
+        {"op": "test", "path": "/metadata/uid", "value": intent.uid},
+        {"op": "test", "path": place, "value": intent.annotations.get(ROTATE_CREDENTIALS)},
+    ]);
+    let request = http::Request::patch(format!("{}/{}", path_of_databases(&intent.namespace), intent.name))
+        .header(http::header::CONTENT_TYPE, "application/json-patch+json")
+        .body(tests.to_string().into_bytes())
+        .map_err(kube::Error::HttpError)?;
+    match shared.client.request::<Value>(request).await {
+        Ok(_) => Ok(true),
+        Err(kube::Error::Api(status)) if matches!(status.code, 404 | 409 | 422) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
 }
