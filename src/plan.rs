@@ -203,6 +203,8 @@ pub struct Backup {
     pub retention: i64,
     /// Where they go.
     pub destination: Destination,
+    /// Whether the server's log is archived there too.
+    pub wal_archive: bool,
 }
 
 /// Where backups go.
@@ -240,6 +242,8 @@ pub struct Restore {
     pub name: String,
     /// `latest` or an id.
     pub backup: String,
+    /// The moment to go to, as `YYYY-MM-DDTHH:MM:SS.ffffffZ`, or `latest`. Then base backup and log are restored, not a dump.
+    pub point_in_time: Option<String>,
     /// Where it is. A volume destination means the claim of the source, in the same namespace.
     pub source: Destination,
 }

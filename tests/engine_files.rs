@@ -16,8 +16,8 @@ use std::path::{Path, PathBuf};
 
 use dbrender::api::{Database, EngineName};
 use dbrender::check::{Ground, check};
-use dbrender::engine::{self, Engine, Facts};
-use dbrender::plan::{Plan, Profile, Version};
+use dbrender::engine::{self, Engine, EnvVar, Facts, Image};
+use dbrender::plan::{Bucket, Destination, Plan, Profile, Restore, Version};
 use serde_json::json;
 
 /// A plan of an engine, whether `check` lets its profile through yet or not.
@@ -81,6 +81,57 @@ fn the_trial_on_real_servers_has_what_is_rendered() {
             }
             assert_eq!(fs::read_to_string(folder.join(name)).unwrap(), rendered[name], "{word}/{name}");
         }
+    }
+}
+
+/// `testbed/unshare/postgresql-wal` gives real servers the configuration that is rendered, and rclone its variables.
+/// `DBRENDER_BLESS=1` writes its files anew.
+#[test]
+fn the_trial_of_the_log_has_what_is_rendered() {
+    let engine = engine::by_name(EngineName::Postgresql).unwrap();
+    let bucket = Destination::S3(Bucket {
+        bucket: "backups".to_owned(),
+        prefix: "db".to_owned(),
+        endpoint: Some("http://bucket.example.com:9000".to_owned()),
+        region: None,
+        provider: "Rclone".to_owned(),
+        secret: "backup-bucket".to_owned(),
+    });
+    let mut source = plan(engine, Profile::Manual);
+    source.replicas = 1;
+    source.database = "orders".to_owned();
+    source.username = "order user".to_owned();
+    source.backup.wal_archive = true;
+    source.backup.destination = bucket.clone();
+    let mut target = source.clone();
+    target.name = "order-db-again".to_owned();
+    target.restore = Some(Restore {
+        namespace: "production".to_owned(),
+        name: "order-db".to_owned(),
+        backup: "latest".to_owned(),
+        point_in_time: Some("2026-11-30T09:41:00.000000Z".to_owned()),
+        source: bucket,
+    });
+    let folder = root().join("testbed/unshare/postgresql-wal.parts/rendered");
+    let mut files = BTreeMap::new();
+    for (name, plan) in [("source", &source), ("target", &target)] {
+        let facts = engine.facts(plan);
+        files.extend(facts.config.into_iter().map(|(file, text)| (folder.join(name).join(file), text)));
+        for container in facts.init.iter().chain(&facts.containers).filter(|c| c.image == Image::Rclone) {
+            let lines = container.env.iter().filter_map(|variable| match variable {
+                EnvVar::Value(name, value) => Some(format!("{name}={value}\n")),
+                EnvVar::SecretKey { name, secret, key } => Some(format!("{name}={secret}/{key}\n")),
+                EnvVar::Field(..) => None,
+            });
+            files.insert(folder.join("variables"), lines.collect());
+        }
+    }
+    for (path, text) in files {
+        if std::env::var_os("DBRENDER_BLESS").is_some() {
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(&path, &text).unwrap();
+        }
+        assert_eq!(fs::read_to_string(&path).unwrap(), text, "{}", path.display());
     }
 }
 

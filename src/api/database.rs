@@ -188,6 +188,10 @@ pub struct Backup {
     /// Suspends the schedule, as in CronJob.
     #[serde(default)]
     pub suspend: bool,
+    /// Archives the write-ahead log too, so that a restore can go to any moment after a backup. PostgreSQL with
+    /// `failover: Manual` and an S3 destination. Turning it on or off restarts the members.
+    #[serde(default)]
+    pub wal_archive: bool,
 }
 
 fn default_true() -> bool {
@@ -215,6 +219,7 @@ impl Default for Backup {
             destination: default_destination(),
             time_zone: default_time_zone(),
             suspend: false,
+            wal_archive: false,
         }
     }
 }
@@ -294,7 +299,8 @@ pub struct BackupSource {
     /// `latest` or the id of a backup.
     #[serde(default = "default_latest")]
     pub backup: String,
-    /// Moment to go to, in RFC 3339. Needs a destination that keeps the log.
+    /// Moment to go to, in RFC 3339 and UTC, such as `2026-11-30T09:41:00Z`, or `latest` for all that was archived.
+    /// Needs `backup.walArchive` at the source and `failover: Manual` here.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub point_in_time: Option<String>,
 }

@@ -2,14 +2,14 @@
 
 use super::{Subject, spec};
 use crate::api::{Schedule, is_time_zone};
-use crate::plan::Backup;
+use crate::plan::{Backup, Destination, Profile};
 use crate::problem::{Code, Problem, Problems, nearest};
 
 /// The name of the destination that is there without being named in the platform file.
 pub(super) const VOLUME: &str = "volume";
 
 /// Checks all of `spec.backup`. There is a plan even while backups are off, because the claim stays.
-pub(super) fn check(subject: &Subject<'_>, out: &mut Problems) -> Option<Backup> {
+pub(super) fn check(subject: &Subject<'_>, profile: Profile, out: &mut Problems) -> Option<Backup> {
     let wanted = &subject.spec.backup;
     schedule(&wanted.schedule, out);
     if !is_time_zone(&wanted.time_zone) {
@@ -31,6 +31,7 @@ pub(super) fn check(subject: &Subject<'_>, out: &mut Problems) -> Option<Backup>
         );
     }
     none(subject, out);
+    wal_archive(subject, profile, out);
     let destination = subject.ground.destinations.get(&wanted.destination);
     if destination.is_none() {
         let known: Vec<&str> = subject.ground.destinations.keys().map(String::as_str).collect();
@@ -52,7 +53,45 @@ pub(super) fn check(subject: &Subject<'_>, out: &mut Problems) -> Option<Backup>
         time_zone: wanted.time_zone.clone(),
         retention: wanted.retention,
         destination: destination?.destination.clone(),
+        wal_archive: wanted.wal_archive,
     })
+}
+
+/// Why the log of this Database cannot be archived, and what to do. `None`: it can, or the engine is unknown.
+pub(super) fn no_archive(subject: &Subject<'_>, profile: Profile) -> Option<(String, &'static str)> {
+    let engine = subject.engine.filter(|engine| !engine.archives_log(profile))?;
+    Some(if engine.archives_log(Profile::Manual) {
+        let message =
+            "with failover: Automatic the log is not archived, and no member is recovered to a moment".to_owned();
+        (message, "set failover: Manual; a point in time is there in that profile alone")
+    } else {
+        let message =
+            format!("the log of {} is not archived, so there is no moment between two backups", engine.title());
+        (message, "remove it: this engine has no restore to a point in time")
+    })
+}
+
+/// What the archive of the log needs.
+fn wal_archive(subject: &Subject<'_>, profile: Profile, out: &mut Problems) {
+    let wanted = &subject.spec.backup;
+    if !wanted.wal_archive {
+        return;
+    }
+    let mut fail = |message: String, hint: &str| {
+        out.push(Problem::new(Code::WalArchiveNotPossible, spec("backup.walArchive"), message).with_hint(hint));
+    };
+    if let Some((message, hint)) = no_archive(subject, profile) {
+        fail(message, hint);
+    }
+    if !wanted.enabled {
+        let message = "backup.enabled is false, so that no base backup is made for the log to go on from".to_owned();
+        fail(message, "set backup.enabled to true, or remove backup.walArchive");
+    }
+    let destination = subject.ground.destinations.get(&wanted.destination);
+    if destination.is_some_and(|d| matches!(d.destination, Destination::Volume(_))) {
+        let message = format!("destination {} is a volume, which only one node can write to", wanted.destination);
+        fail(message, "choose an S3 destination of the platform file in backup.destination");
+    }
 }
 
 /// Shortest time between two backups that makes sense, in seconds: a dump of any size takes minutes.

@@ -111,8 +111,8 @@ fn plan(subject: &Subject<'_>, flag: Option<&str>, out: &mut Problems) -> Option
     let credentials = credentials::check(subject, out);
     let rotation = label::rotation(subject, credentials.as_ref(), out);
     let tls_secret = credentials::tls_secret(subject, out);
-    let backup = backup::check(subject, out);
-    let restore = restore::check(subject, out);
+    let backup = backup::check(subject, members.profile, out);
+    let restore = restore::check(subject, members.profile, out);
     let access = access::check(subject, out);
     let service = access::service(subject, out);
     let scheduling = scheduling::check(subject, out);

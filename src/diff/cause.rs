@@ -96,6 +96,9 @@ const LEVERS: &[Lever] = &[
     lever!("spec.backup.schedule", backup.schedule, |plan| plan.backup.schedule.push('0')),
     lever!("spec.backup.timeZone", backup.time_zone, |plan| plan.backup.time_zone.push('x')),
     lever!("spec.backup.suspend", backup.suspend, |plan| plan.backup.suspend = !plan.backup.suspend),
+    lever!(switch "spec.backup.walArchive", backup.wal_archive, |plan| {
+        plan.backup.wal_archive = !plan.backup.wal_archive;
+    }),
     lever!("spec.backup.retention", backup.retention, |plan| {
         plan.backup.retention = if plan.backup.retention == 1 { 2 } else { 1 };
     }),
@@ -113,6 +116,7 @@ const LEVERS: &[Lever] = &[
                 namespace: plan.namespace.clone(),
                 name: "other".to_owned(),
                 backup: "latest".to_owned(),
+                point_in_time: None,
                 source: plan.backup.destination.clone(),
             });
         }

@@ -35,13 +35,16 @@ pub(super) fn restore(plan: &Plan) -> String {
     let path = format!("{}/{}", restore.namespace, restore.name);
     let mut lines =
         vec![("RESTORE_ID", restore_id(plan)), ("SOURCE_PATH", path.clone()), ("BACKUP", restore.backup.clone())];
+    lines.extend(restore.point_in_time.as_ref().map(|moment| ("POINT_IN_TIME", moment.clone())));
     lines.extend(destination(&restore.source, &path));
     assignments(&lines)
 }
 
-/// Names the restore that the marker row in the server belongs to.
+/// Names the restore that the marker row in the server belongs to. Empty where there is none: a server that is recovered to
+/// a moment is never seen before it is whole.
 pub(super) fn restore_id(plan: &Plan) -> String {
-    plan.restore.as_ref().map(|r| format!("{}/{}/{}", r.namespace, r.name, r.backup)).unwrap_or_default()
+    let loaded = plan.restore.as_ref().filter(|restore| restore.point_in_time.is_none());
+    loaded.map(|r| format!("{}/{}/{}", r.namespace, r.name, r.backup)).unwrap_or_default()
 }
 
 fn destination(destination: &Destination, path: &str) -> Vec<(&'static str, String)> {

@@ -81,6 +81,11 @@ pub trait Engine: Sync {
     /// What it takes to go from one exact version to another.
     fn version_move(&self, from: &str, to: &str) -> VersionMove;
 
+    /// Whether a server of this profile archives its log in a bucket, and can be made anew of a base backup and that log.
+    fn archives_log(&self, _profile: Profile) -> bool {
+        false
+    }
+
     /// What runs in the pods, the backup and the restore of this Database.
     fn facts(&self, plan: &Plan) -> Facts;
 }

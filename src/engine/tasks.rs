@@ -7,9 +7,9 @@ use crate::plan::{Bucket, Destination, Plan};
 const MIB: u64 = 1 << 20;
 
 /// What a dump or a load may use; the work is the server's.
-const SIZE: Size = Size::Fixed { cpu: 500, memory: 512 * MIB };
+pub(super) const SIZE: Size = Size::Fixed { cpu: 500, memory: 512 * MIB };
 /// What a copy to or from a bucket may use.
-const COPY: Size = Size::Fixed { cpu: 250, memory: 256 * MIB };
+pub(super) const COPY: Size = Size::Fixed { cpu: 250, memory: 256 * MIB };
 /// Longest backup, in seconds. A hung one would hold back all later ones.
 const BACKUP_DEADLINE: i64 = 6 * 3600;
 /// Longest restore, in seconds, with the wait for the server.
@@ -18,7 +18,7 @@ const RESTORE_DEADLINE: i64 = 24 * 3600;
 const CONFIG: Mount = Mount { volume: "config", path: "/etc/dbrender/config", writable: false };
 const SCRIPTS: Mount = Mount { volume: "scripts", path: "/etc/dbrender/scripts", writable: false };
 const CREDENTIALS: Mount = Mount { volume: "credentials", path: "/etc/dbrender/credentials", writable: false };
-const BACKUP: Mount = Mount { volume: "backup", path: "/backup", writable: true };
+pub(super) const BACKUP: Mount = Mount { volume: "backup", path: "/backup", writable: true };
 const TMP: Mount = Mount { volume: "tmp", path: "/tmp", writable: true };
 
 /// The backup: a dump into the claim, or a dump and then a copy into the bucket.
@@ -67,7 +67,7 @@ fn work(plan: &Plan) -> VolumeSource {
     VolumeSource::Disk(plan.storage.size.bytes().unwrap_or(0))
 }
 
-fn credentials(keys: &[&'static str]) -> VolumeSource {
+pub(super) fn credentials(keys: &[&'static str]) -> VolumeSource {
     VolumeSource::Credentials { app: Vec::new(), admin: keys.iter().map(|&key| (key, key)).collect() }
 }
 
@@ -81,7 +81,7 @@ fn volumes(credentials: VolumeSource, backup: VolumeSource) -> Vec<Volume> {
     ]
 }
 
-fn server_container(name: &'static str, script: &'static str, mounts: Vec<Mount>) -> Container {
+pub(super) fn server_container(name: &'static str, script: &'static str, mounts: Vec<Mount>) -> Container {
     Container {
         env: vec![EnvVar::Value("HOME", TMP.path.to_owned())],
         mounts,
@@ -95,22 +95,28 @@ fn rclone(name: &'static str, script: &'static str, bucket: &Bucket) -> Containe
     container.image = Image::Rclone;
     container.command = vec!["/bin/sh", script];
     container.size = COPY;
+    container.env.extend(remote(bucket));
+    container
+}
+
+/// The remote `dest` of rclone.
+pub(super) fn remote(bucket: &Bucket) -> Vec<EnvVar> {
     let secret = |name, key| EnvVar::SecretKey { name, secret: bucket.secret.clone(), key };
-    container.env.extend([
+    let mut env = vec![
         EnvVar::Value("RCLONE_CONFIG", "/tmp/rclone.conf".to_owned()),
         EnvVar::Value("RCLONE_CONFIG_DEST_TYPE", "s3".to_owned()),
         EnvVar::Value("RCLONE_CONFIG_DEST_PROVIDER", bucket.provider.clone()),
         EnvVar::Value("RCLONE_CONFIG_DEST_NO_CHECK_BUCKET", "true".to_owned()),
-    ]);
+    ];
     if let Some(endpoint) = &bucket.endpoint {
-        container.env.push(EnvVar::Value("RCLONE_CONFIG_DEST_ENDPOINT", endpoint.clone()));
+        env.push(EnvVar::Value("RCLONE_CONFIG_DEST_ENDPOINT", endpoint.clone()));
     }
     if let Some(region) = &bucket.region {
-        container.env.push(EnvVar::Value("RCLONE_CONFIG_DEST_REGION", region.clone()));
+        env.push(EnvVar::Value("RCLONE_CONFIG_DEST_REGION", region.clone()));
     }
-    container.env.extend([
+    env.extend([
         secret("RCLONE_CONFIG_DEST_ACCESS_KEY_ID", "access-key-id"),
         secret("RCLONE_CONFIG_DEST_SECRET_ACCESS_KEY", "secret-access-key"),
     ]);
-    container
+    env
 }

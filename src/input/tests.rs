@@ -154,7 +154,7 @@ fn what_the_api_server_would_refuse_is_refused_with_what_to_type() {
         // RD-19, OP-94: misspelt and misplaced fields.
         (
             BASE.to_owned() + "  backup: {retension: 30}\n",
-            "DBR201 spec.backup.retension [retension] spec.backup has no field \"retension\" (did you mean retention? (fields here: destination, enabled, retention, schedule, suspend, timeZone))",
+            "DBR201 spec.backup.retension [retension] spec.backup has no field \"retension\" (did you mean retention? (fields here: destination, enabled, retention, schedule, suspend, timeZone, walArchive))",
         ),
         (
             BASE.to_owned() + "  schedule: x\n",

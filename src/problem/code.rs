@@ -242,6 +242,11 @@ codes! {
         "A backup takes minutes, and one that is due while another is at work is left out. The schedule promises more than it gives.",
         "leave at least five minutes between two backups"
     }
+    "DBR349" WalArchiveNotPossible Error {
+        "the write-ahead log of this Database cannot be archived",
+        "The log alone is of no use: it goes on from a base backup, which the schedule makes, and both need a store that pods on all nodes reach.",
+        "see the message for what does not fit, or remove backup.walArchive"
+    }
     "DBR351" ManualNotPossible Error {
         "the engine has no manual failover",
         "Its members always elect their primary themselves.",

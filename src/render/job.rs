@@ -22,7 +22,8 @@ pub(super) fn build_jobs(input: &Input<'_>) -> Vec<Job> {
     if fills_by_job(input) {
         jobs.push(build_credentials(input));
     }
-    if input.plan.restore.is_some() {
+    // A recovery to a moment is the work of the member itself, before its first start.
+    if input.plan.restore.as_ref().is_some_and(|restore| restore.point_in_time.is_none()) {
         let account = input.plan.name.clone();
         let spec = build_task(input, Component::Restore, account, false, &input.facts.restore, 6);
         jobs.push(build_job(input, "restore", Component::Restore, spec, ""));

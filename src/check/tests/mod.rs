@@ -240,7 +240,19 @@ fn each_rule_has_its_code_and_says_what_is_wrong() {
         (json!({"spec": {"bootstrap": {"fromBackup": {"name": "old", "backup": "20261130T020000Z"}}}}), &[]),
         (
             json!({"spec": {"bootstrap": {"fromBackup": {"name": "old", "pointInTime": "2026-11-30T02:00:00Z"}}}}),
-            &["DBR373 spec.bootstrap.fromBackup.pointInTime"],
+            &[
+                "DBR373 spec.bootstrap.fromBackup.pointInTime with failover: Automatic",
+                "DBR373 spec.bootstrap.fromBackup.pointInTime backup.destination is a volume",
+            ],
+        ),
+        (
+            json!({"spec": {"backup": {"walArchive": true, "enabled": false}}}),
+            &[
+                "DBR347 ",
+                "DBR349 spec.backup.walArchive with failover: Automatic the log is not archived",
+                "DBR349 spec.backup.walArchive backup.enabled is false",
+                "DBR349 spec.backup.walArchive destination volume is a volume",
+            ],
         ),
         (
             json!({"spec": {"access": {"namespaces": {"names": ["ok", "Not"]}}}}),

@@ -9,6 +9,7 @@ mod rules;
 mod server;
 mod settings;
 mod value;
+mod wal_archive;
 
 use std::collections::BTreeMap;
 
@@ -134,6 +135,10 @@ impl Engine for PostgreSql {
         }
     }
 
+    fn archives_log(&self, profile: Profile) -> bool {
+        profile == Profile::Manual
+    }
+
     fn facts(&self, plan: &Plan) -> Facts {
         let automatic = plan.profile == Profile::Automatic;
         Facts {
@@ -151,7 +156,7 @@ impl Engine for PostgreSql {
             member_ports: server::member_ports(plan),
             app_facts: facts::of_application(plan, PORT),
             restart_settings: settings::needing_restart(plan),
-            backup: tasks::backup(plan),
+            backup: wal_archive::backup(plan),
             restore: tasks::restore(plan),
             endpoint: format!("{}:{PORT}", plan.service_host()),
         }
@@ -175,10 +180,10 @@ macro_rules! scripts {
 
 /// Every file of the folder `scripts`, by name. `tests/engine_files.rs` fails when one is missing here.
 const SCRIPTS: &[(&str, &str)] = scripts! {
-    "agent-automatic.sh" "agent-manual.sh" "agent.sh" "archive.sh" "backup.sh" "bootstrap.sh" "bucket.sh"
-    "clone.sh" "connection.sh" "download.sh" "guard.sh" "initdb.sh" "leave.sh" "members.sh" "message.sh"
-    "passwords.sh" "patroni.sh" "probe.sh" "restore.sh" "roles.sh" "setup.sh" "standby.sh" "start.sh"
-    "upload.sh" "volume.sh"
+    "agent-automatic.sh" "agent-manual.sh" "agent.sh" "archive-wal.sh" "archive.sh" "archiver.sh" "backup.sh"
+    "base-backup.sh" "bootstrap.sh" "bucket.sh" "clone.sh" "connection.sh" "download.sh" "fetch.sh" "guard.sh"
+    "initdb.sh" "leave.sh" "members.sh" "message.sh" "passwords.sh" "patroni.sh" "probe.sh" "recover.sh"
+    "restore-wal.sh" "restore.sh" "roles.sh" "setup.sh" "standby.sh" "start.sh" "upload.sh" "volume.sh"
 };
 
 /// Patroni's name for the cluster, and the start of its ConfigMaps' names.

@@ -5,7 +5,7 @@ use crate::engine::{
 };
 use crate::plan::{Plan, Profile};
 
-use super::{MEMBERS_MAX, METRICS_PORT, PATRONI_PORT, PORT};
+use super::{MEMBERS_MAX, METRICS_PORT, PATRONI_PORT, PORT, wal_archive};
 
 const MIB: u64 = 1 << 20;
 
@@ -14,16 +14,16 @@ const SMALL: Size = Size::Fixed { cpu: 100, memory: 128 * MIB };
 /// What the exporter may use.
 const EXPORTER: Size = Size::Fixed { cpu: 50, memory: 64 * MIB };
 
-const DATA: Mount = Mount { volume: "data", path: "/var/lib/postgresql", writable: true };
-const CONFIG: Mount = Mount { volume: "config", path: "/etc/dbrender/config", writable: false };
+pub(super) const DATA: Mount = Mount { volume: "data", path: "/var/lib/postgresql", writable: true };
+pub(super) const CONFIG: Mount = Mount { volume: "config", path: "/etc/dbrender/config", writable: false };
 const SCRIPTS: Mount = Mount { volume: "scripts", path: "/etc/dbrender/scripts", writable: false };
-const BIN: Mount = Mount { volume: "bin", path: "/opt/dbrender", writable: false };
+pub(super) const BIN: Mount = Mount { volume: "bin", path: "/opt/dbrender", writable: false };
 const CREDENTIALS: Mount = Mount { volume: "credentials", path: "/etc/dbrender/credentials", writable: false };
 const PATRONI: Mount = Mount { volume: "patroni", path: "/etc/patroni", writable: true };
 const RUN: Mount = Mount { volume: "run", path: "/var/run/postgresql", writable: true };
 const SHM: Mount = Mount { volume: "shm", path: "/dev/shm", writable: true };
 const TLS: Mount = Mount { volume: "tls", path: "/etc/dbrender/tls", writable: false };
-const TMP: Mount = Mount { volume: "tmp", path: "/tmp", writable: true };
+pub(super) const TMP: Mount = Mount { volume: "tmp", path: "/tmp", writable: true };
 
 /// `setup` copies the scripts and looks at the volume; in `Manual`, `bootstrap` makes or copies the data directory.
 pub(super) fn init_containers(plan: &Plan) -> Vec<Container> {
@@ -32,6 +32,7 @@ pub(super) fn init_containers(plan: &Plan) -> Vec<Container> {
     setup.mounts = mounts(plan, &[SCRIPTS]);
     setup.mounts.iter_mut().filter(|m| m.volume == BIN.volume).for_each(|m| m.writable = true);
     let mut containers = vec![setup];
+    containers.extend(wal_archive::fetch(plan));
     if plan.profile == Profile::Manual {
         let mut bootstrap = container("bootstrap", vec!["/opt/dbrender/bootstrap.sh"], Size::Database);
         bootstrap.env = environment(plan);
@@ -58,6 +59,7 @@ pub(super) fn containers(plan: &Plan) -> Vec<Container> {
     agent.mounts = mounts(plan, &[]);
 
     let mut containers = vec![server, agent];
+    containers.extend(wal_archive::archiver(plan));
     if plan.monitoring.is_some() {
         containers.push(exporter());
     }

@@ -60,6 +60,7 @@ pub(super) fn all(plan: &Plan) -> BTreeMap<String, String> {
             settings.insert(name.to_owned(), value.to_owned());
         }
     }
+    settings.extend(super::wal_archive::settings(plan).map(|(name, value)| (name.to_owned(), value.to_owned())));
     settings.extend(plan.parameters.iter().map(|(name, value)| (name.clone(), value.clone())));
     settings
 }

@@ -28,6 +28,7 @@ publish_names() {
     for i in 0 1 2 3 4 5 6; do
       [[ -e $(pod_of "$i")/published ]] && echo "$(address_of "$i") $name-$i.$name-headless.production.svc.cluster.local"
     done
+    cat "$WORLD/hosts.more" 2> /dev/null
   } > "$WORLD/hosts.new" || :
   cat "$WORLD/hosts.new" > "$WORLD/hosts"
 }
@@ -67,17 +68,20 @@ remove_volume() {
 
 # run_container POD CONTAINER COMMAND…: in the foreground; output to the container's log
 run_container() {
-  local pod=$1 container=$2 code=0 unshared i
+  local pod=$1 container=$2 code=0 unshared i image inside=container.sh
   i=$(cat "$pod/ordinal")
+  image=$(cat "$pod/image")
+  # rclone's image has other programs, and other mounts and variables
+  case $container in archiver | fetch) image=$RCLONE_IMAGE inside=rclone-container.sh ;; esac
   shift 2
   : > "$pod/termination-$container"
   chmod 666 "$pod/termination-$container"
   echo "--- started" >> "$pod/log-$container"
   POD=$pod CONTAINER=$container VOLUME=$(volume_of "$i") NAME=$name-$i ADDRESS=$(address_of "$i") REVISION=$(cat "$pod/revision") \
-    IMAGE=$(cat "$pod/image") MAJOR=$(cat "$pod/major") \
+    IMAGE=$image MAJOR=$(cat "$pod/major") \
     nsenter --net="/proc/$(cat "$pod/sandbox")/ns/net" --ipc="/proc/$(cat "$pod/sandbox")/ns/ipc" \
     unshare --mount --uts --pid --fork --kill-child \
-    bash "$WORLD/container.sh" "$@" >> "$pod/log-$container" 2>&1 < /dev/null &
+    bash "$WORLD/$inside" "$@" >> "$pod/log-$container" 2>&1 < /dev/null &
   unshared=$!
   echo "$unshared" > "$pod/unshared-$container"
   wait "$unshared" || code=$?
@@ -101,7 +105,10 @@ live() {
   local pod=$1 container command
   for container in setup ${init_containers-bootstrap}; do
     command=/opt/dbrender/$container.sh
-    [[ $container != setup ]] || command='/bin/bash /etc/dbrender/scripts/setup.sh'
+    case $container in
+      setup) command='/bin/bash /etc/dbrender/scripts/setup.sh' ;;
+      fetch) command='/bin/sh /opt/dbrender/fetch.sh' ;;
+    esac
     # shellcheck disable=SC2086 # a command and its argument
     until run_container "$pod" "$container" $command; do
       [[ -e $pod/stopping ]] && return
@@ -110,6 +117,7 @@ live() {
     done
   done
   [[ -n ${no_agent:-} ]] || keep_running "$pod" agent /opt/dbrender/agent.sh &
+  [[ -z ${archives:-} ]] || keep_running "$pod" archiver /bin/sh /opt/dbrender/archiver.sh &
   keep_running "$pod" postgresql /opt/dbrender/start.sh &
   wait
 }
@@ -170,7 +178,7 @@ stop_pod() {
   pod=$(pod_of "$1")
   : > "$pod/stopping"
   inside "$i" postgresql /opt/dbrender/leave.sh >> "$pod/log-leave" 2>&1 || :
-  for container in setup bootstrap agent postgresql; do signal "${2:-TERM}" "$i" "$container" || :; done
+  for container in setup fetch bootstrap agent archiver postgresql; do signal "${2:-TERM}" "$i" "$container" || :; done
   eventually "${grace:-60}" no_container "$pod" || : > "$pod/killed"
   end_pod "$i"
   echo $((SECONDS - began))

@@ -41,6 +41,27 @@ watch_space() {
   report "The volume is ${free} % full ($(df -h --output=avail "$volume" | tail -n 1 | tr -d ' ') free): enlarge it before the server has to stop."
 }
 
+# watch_archive: what is not in the bucket stays on the volume, which fills. The container archiver knows why; its last word is for the
+# kubelet alone, so the server's own view and the answer that it got are told here.
+archive_checked=0 archive_said=''
+watch_archive() {
+  local state since why
+  [ "$SECONDS" -ge "$archive_checked" ] || return 0
+  archive_checked=$((SECONDS + 15))
+  read -r state since < <(here "SELECT CASE WHEN last_failed_time > coalesce(last_archived_time, '-infinity') THEN 'fails' ELSE 'works' END,
+    to_char(coalesce(last_archived_time, stats_reset) AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS\"Z\"')
+    FROM pg_stat_archiver WHERE current_setting('archive_mode') <> 'off'") || return 0
+  if [ "$state" = fails ]; then
+    why=''
+    read -r why 2> /dev/null < /tmp/wal-archive/why || true
+    archive_said=yes
+    report "The write-ahead log is not archived since $since: ${why:-the container archiver does not answer}. No restore can go beyond that; the log is kept, it stays on the volume, which fills."
+  elif [ -n "$archive_said" ] && [ "$state" = works ]; then
+    archive_said=''
+    report "The write-ahead log is archived again."
+  fi
+}
+
 # on_primary: duties of the member that takes writes, in both profiles.
 roles_settled='' restore_checked=0
 on_primary() {
@@ -54,6 +75,7 @@ on_primary() {
       roles_again=$((SECONDS + 15))
     fi
   fi
+  watch_archive
   if [ "$SECONDS" -ge "$restore_checked" ]; then
     follow_restore
     restore_checked=$((SECONDS + 10))
